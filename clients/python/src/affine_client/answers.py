@@ -1,0 +1,97 @@
+"""What the server answers, as plain data. Field meanings are those of affine.v1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Alternative:
+    id: int
+    logprob: float
+    text: str
+
+
+@dataclass(frozen=True)
+class TokenLogProb:
+    """A token under the model's own distribution, before temperature, top_k and top_p."""
+
+    id: int
+    logprob: float  # natural logarithm
+    rank: int  # 1 is the most likely token
+    text: str
+    top: tuple[Alternative, ...] = ()  # most likely first
+
+
+@dataclass(frozen=True)
+class Usage:
+    prompt_tokens: int
+    cached_tokens: int  # of the prompt's, found in the cache
+    output_tokens: int
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A settled piece of an answer; texts and ids of all pieces concatenate to the whole."""
+
+    text: str
+    token_ids: tuple[int, ...] = ()
+    logprobs: tuple[TokenLogProb, ...] = ()
+    prompt_logprobs: tuple[TokenLogProb, ...] = ()  # first piece only
+    prompt_token_ids: tuple[int, ...] = ()  # first piece only
+    model: str = ""  # first piece only
+    request_id: str = ""
+    finish_reason: str | None = None  # "stop" or "length", last piece only
+    usage: Usage | None = None  # last piece only
+
+
+@dataclass(frozen=True)
+class Completion:
+    text: str
+    token_ids: tuple[int, ...]
+    finish_reason: str  # "stop" or "length"
+    usage: Usage
+    model: str
+    request_id: str
+    logprobs: tuple[TokenLogProb, ...] = ()
+    prompt_logprobs: tuple[TokenLogProb, ...] = ()
+    prompt_token_ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Tokens:
+    ids: tuple[int, ...]
+    pieces: tuple[str, ...]  # each token alone, invalid UTF-8 replaced by U+FFFD
+    max_model_len: int
+
+
+@dataclass(frozen=True)
+class Attention:
+    denominator: str  # "softmax", "off_by_one" or "learned_sink"
+    alpha_activation: str  # "none", "linear_clipping" or "sigmoid"
+    fixed_normalizer: int | None  # N of affine scaling; None: the number of visible keys
+    gate: str  # "none", "headwise" or "elementwise"
+
+
+@dataclass(frozen=True)
+class Model:
+    name: str
+    architecture: str
+    dtype: str
+    device: str
+    attention: Attention
+    vocab_size: int
+    max_model_len: int  # prompt and output tokens together
+    num_layers: int
+    num_heads: int
+    num_kv_heads: int
+    head_dim: int
+    hidden_size: int
+    num_parameters: int
+    block_size: int  # tokens in a cache block
+    num_blocks: int
+    block_bytes: int  # of one block over all layers
+    weight_bytes: int
+    bos_token_id: int | None
+    server_version: str
+    eos_token_ids: tuple[int, ...] = field(default=())

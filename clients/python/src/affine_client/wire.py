@@ -1,0 +1,162 @@
+"""Between plain Python values and the messages of affine.v1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import Any, TypedDict
+
+from affine_client._proto import completion_pb2 as pb
+from affine_client.answers import (
+    Alternative,
+    Attention,
+    Chunk,
+    Completion,
+    Model,
+    TokenLogProb,
+    Tokens,
+    Usage,
+)
+from affine_client.errors import InvalidArgument
+
+Prompt = str | Sequence[int]
+
+
+class CompletionParams(TypedDict, total=False):
+    """Parameters of a completion. One that is left out, or None, takes the server's default,
+    which zero does not: `temperature=0` is greedy, `max_tokens=0` computes the prompt alone.
+    Units, defaults and limits stand in proto/affine/v1/completion.proto.
+    """
+
+    model: str | None
+    max_tokens: int | None
+    temperature: float | None
+    top_k: int | None
+    top_p: float | None
+    seed: int | None
+    stop: str | Sequence[str] | None
+    stop_token_ids: Sequence[int] | None
+    ignore_eos: bool | None
+    echo: bool | None
+    logprobs: int | None
+    prompt_logprobs: int | None
+    skip_special_tokens: bool | None
+    request_id: str | None
+    priority: int | None
+    cache_salt: str | None
+    timeout_ms: int | None
+
+
+_SAMPLING = ("temperature", "top_k", "top_p", "seed")
+_LISTS = ("stop", "stop_token_ids")
+
+
+def completion_request(prompt: Prompt, params: CompletionParams) -> pb.CompleteRequest:
+    """The message; raises InvalidArgument for a value that the wire cannot carry, and TypeError
+    for a name that is no parameter."""
+    unknown = set(params) - set(CompletionParams.__annotations__)
+    if unknown:
+        raise TypeError(f"no such parameter: {', '.join(sorted(unknown))}")
+    request = pb.CompleteRequest()
+    if isinstance(prompt, str):
+        assign(request, "text", prompt, "prompt")
+    else:
+        request.token_ids.SetInParent()
+        extend(request.token_ids.ids, prompt, "prompt")
+    for name, value in params.items():
+        if value is None:
+            continue
+        if name in _LISTS:
+            values: Any = [value] if isinstance(value, str) else value
+            extend(getattr(request, name), values, name)
+        else:
+            assign(request.sampling if name in _SAMPLING else request, name, value, name)
+    return request
+
+
+def assign(message: Any, field: str, value: Any, name: str) -> None:
+    """Sets a field, or raises InvalidArgument naming it when the wire cannot carry the value."""
+    try:
+        setattr(message, field, value)
+    except (ValueError, TypeError, UnicodeError) as problem:
+        raise InvalidArgument(f"{name} is {value!r:.80}: {problem}") from None
+
+
+def extend(target: Any, values: Iterable[Any], name: str) -> None:
+    """Extends a list, or raises InvalidArgument naming the first value that does not fit."""
+    for index, value in enumerate(values):
+        try:
+            target.append(value)
+        except (ValueError, TypeError, UnicodeError) as problem:
+            raise InvalidArgument(f"{name}[{index}] is {value!r:.80}: {problem}") from None
+
+
+def completion_of(answer: pb.CompleteResponse) -> Completion:
+    return Completion(
+        text=answer.text,
+        token_ids=tuple(answer.token_ids),
+        finish_reason=_finish_reason(answer.finish_reason) or "",
+        usage=_usage(answer.usage),
+        model=answer.model,
+        request_id=answer.request_id,
+        logprobs=_scored(answer.logprobs),
+        prompt_logprobs=_scored(answer.prompt_logprobs),
+        prompt_token_ids=tuple(answer.prompt_token_ids),
+    )
+
+
+def chunk_of(chunk: pb.CompleteChunk) -> Chunk:
+    return Chunk(
+        text=chunk.text,
+        token_ids=tuple(chunk.token_ids),
+        logprobs=_scored(chunk.logprobs),
+        prompt_logprobs=_scored(chunk.prompt_logprobs),
+        prompt_token_ids=tuple(chunk.prompt_token_ids),
+        model=chunk.model,
+        request_id=chunk.request_id,
+        finish_reason=_finish_reason(chunk.finish_reason),
+        usage=_usage(chunk.usage) if chunk.HasField("usage") else None,
+    )
+
+
+def tokens_of(answer: pb.TokenizeResponse) -> Tokens:
+    return Tokens(tuple(answer.ids), tuple(answer.tokens), answer.max_model_len)
+
+
+def model_of(model: pb.ModelDescription) -> Model:
+    special = ("attention", "bos_token_id", "eos_token_ids")
+    plain = {f.name: getattr(model, f.name) for f in fields(Model) if f.name not in special}
+    return Model(
+        **plain,
+        attention=Attention(
+            denominator=model.attention.denominator,
+            alpha_activation=model.attention.alpha_activation,
+            fixed_normalizer=model.attention.fixed_normalizer or None,
+            gate=model.attention.gate,
+        ),
+        bos_token_id=model.bos_token_id if model.HasField("bos_token_id") else None,
+        eos_token_ids=tuple(model.eos_token_ids),
+    )
+
+
+def _finish_reason(reason: int) -> str | None:
+    if reason == pb.FINISH_REASON_UNSPECIFIED:
+        return None
+    return str(pb.FinishReason.Name(reason)).removeprefix("FINISH_REASON_").lower()
+
+
+def _usage(usage: pb.Usage) -> Usage:
+    return Usage(usage.prompt_tokens, usage.cached_tokens, usage.output_tokens)
+
+
+def _scored(tokens: Iterable[pb.TokenLogProb]) -> tuple[TokenLogProb, ...]:
+    return tuple(
+        TokenLogProb(
+            id=token.id,
+            logprob=token.logprob,
+            rank=token.rank,
+            text=token.text,
+            top=tuple(Alternative(best.id, best.logprob, best.text) for best in token.top),
+        )
+        for token in tokens
+    )

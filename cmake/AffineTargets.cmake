@@ -1,0 +1,34 @@
+# affine_library(NAME SOURCES... [DEPENDS ...] [PRIVATE ...]): one static library of one room.
+# affine_test(NAME SOURCES... DEPENDS ... [LABELS core]): one GoogleTest program, each of its tests known
+# to CTest. What is labelled core needs neither torch nor gRPC: the target core_tests builds it all, and
+# sanitizers run it.
+set(AFFINE_WARNINGS -Wall -Wextra -Wno-unused-parameter -Werror=return-type -Werror=unused-result)
+
+if(AFFINE_SANITIZE)
+  add_compile_options(-fsanitize=${AFFINE_SANITIZE} -fno-omit-frame-pointer -g -O1)
+  add_link_options(-fsanitize=${AFFINE_SANITIZE})
+endif()
+
+function(affine_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_compile_options(${name} PRIVATE ${AFFINE_WARNINGS})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
+endfunction()
+
+function(affine_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_options(${name} PRIVATE ${AFFINE_WARNINGS})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
+  if("core" IN_LIST ARG_LABELS)
+    if(NOT TARGET core_tests)
+      add_custom_target(core_tests)
+    endif()
+    add_dependencies(core_tests ${name})
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
+endfunction()

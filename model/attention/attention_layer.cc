@@ -1,0 +1,91 @@
+#include "model/attention/attention_layer.h"
+
+#include <string>
+
+#include "model/layers/tensor_values.h"
+
+namespace affine {
+namespace {
+
+AttentionShape ShapeOf(const ModelConfig& config) {
+  return {config.num_heads, config.num_kv_heads, config.head_dim};
+}
+
+std::string Name(int index, const std::string& part) {
+  return "model.layers." + std::to_string(index) + ".self_attn." + part;
+}
+
+EpilogueParams ReadParams(const ModelConfig& config, const Checkpoint& checkpoint, int index) {
+  EpilogueParams params;
+  if (config.attention.denominator == Denominator::kLearnedSink) {
+    params.sinks = Floats(checkpoint.tensor(Name(index, "sinks")));
+  }
+  if (config.attention.affine) params.alpha_ma = Floats(checkpoint.tensor(Name(index, "alpha_ma")));
+  return params;
+}
+
+}  // namespace
+
+AttentionLayer::Columns::Columns(const ModelConfig& config) {
+  const int64_t heads = config.num_heads, kv = int64_t{config.num_kv_heads} * config.head_dim;
+  query = 0;
+  key = query + heads * config.head_dim;
+  value = key + kv;
+  alpha = value + kv;
+  gate = alpha + (config.attention.affine ? PaddedWidth(heads) : 0);
+  end = gate;
+  if (config.attention.gate == Gate::kHeadwise) end += PaddedWidth(heads);
+  if (config.attention.gate == Gate::kElementwise) end += heads * config.head_dim;
+}
+
+AttentionLayer::AttentionLayer(const ModelConfig& config, const Checkpoint& checkpoint, int index,
+                               ElementType element, WorkerTeam& team)
+    : spec_(config.attention),
+      shape_(ShapeOf(config)),
+      hidden_stride_(PaddedWidth(config.hidden_size)),
+      columns_(config),
+      input_(config.hidden_size, columns_.end, element),
+      output_(shape_.num_heads * shape_.head_dim, config.hidden_size, element),
+      epilogue_(config.attention, shape_, ReadParams(config, checkpoint, index)) {
+  const auto fuse = [&](int64_t column, const std::string& part) {
+    input_.SetWeight(column, checkpoint.tensor(Name(index, part + ".weight")), team);
+    if (config.qkv_bias && part.size() == 6) {  // q_proj, k_proj, v_proj
+      input_.SetBias(column, checkpoint.tensor(Name(index, part + ".bias")));
+    }
+  };
+  fuse(columns_.query, "q_proj");
+  fuse(columns_.key, "k_proj");
+  fuse(columns_.value, "v_proj");
+  if (spec_.affine) fuse(columns_.alpha, "alpha_proj");
+  if (spec_.gate != Gate::kNone) fuse(columns_.gate, "gate_proj");
+  output_.SetWeight(0, checkpoint.tensor(Name(index, "o_proj.weight")), team);
+  if (config.output_bias) output_.SetBias(0, checkpoint.tensor(Name(index, "o_proj.bias")));
+}
+
+void AttentionLayer::Forward(const Call& call, const Rotary& rotary, PagedCoreCpu& core,
+                             const Kernels& kernels, WorkerTeam& team,
+                             AttentionWorkspace& workspace) const {
+  const int64_t rows = call.batch.rows(), width = projection_width(), dim = shape_.head_dim;
+  float* projections = workspace.projections.data();
+  input_.Forward({call.x, hidden_stride_, rows, projections, width}, kernels, team);
+  // Queries and keys lie side by side.
+  const int64_t rotated = shape_.num_heads + shape_.num_kv_heads;
+  team.ParallelFor(rows, [&](int64_t row, int) {
+    float* heads = projections + row * width;
+    for (int64_t h = 0; h < rotated; ++h) rotary.Apply(call.batch.positions[row], heads + h * dim);
+  });
+
+  const CoreInput input = {projections, projections + columns_.key, projections + columns_.value, width};
+  float* value_sum = spec_.affine ? workspace.value_sum.data() : nullptr;
+  core.WriteCache(call.batch, input, call.cache, value_sum);
+  core.Attend(call.batch, input, call.cache,
+              {workspace.output.data(), workspace.log_sum_exp.data(), value_sum});
+  epilogue_.Apply(call.batch,
+                  {workspace.output.data(), workspace.log_sum_exp.data(), value_sum,
+                   projections + columns_.alpha, projections + columns_.gate, width},
+                  kernels, team);
+  const int64_t concatenated = shape_.num_heads * dim;
+  output_.Forward({workspace.output.data(), concatenated, rows, call.residual, hidden_stride_, true}, kernels, team);
+}
+
+}  // namespace affine

@@ -1,0 +1,61 @@
+// One attention layer: projections, rotary, paged core, epilogue, output projection.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/attention/attention_batch.h"
+#include "model/attention/epilogue.h"
+#include "model/attention/paged_core_cpu.h"
+#include "model/cache/kv_cache.h"
+#include "model/checkpoint/checkpoint.h"
+#include "model/layers/linear.h"
+#include "model/layers/rotary.h"
+
+namespace affine {
+
+/// Buffers that all layers share, for at most `rows` rows a step.
+struct AttentionWorkspace {
+  std::vector<float> projections;  // [rows, AttentionLayer::projection_width()]
+  std::vector<float> output;       // [rows, heads * head_dim]
+  std::vector<float> log_sum_exp;  // [rows, heads]
+  std::vector<float> value_sum;    // [rows, kv_heads * head_dim], with affine
+};
+
+class AttentionLayer {
+ public:
+  /// Packs the tensors `model.layers.{index}.self_attn.*`.
+  AttentionLayer(const ModelConfig& config, const Checkpoint& checkpoint, int index,
+                 ElementType element, WorkerTeam& team);
+
+  /// residual += W_o attention(x); x [rows, hidden] is the layer's input after the input norm,
+  /// residual [rows, hidden]; both at strides of PaddedWidth(hidden).
+  struct Call {
+    const AttentionBatch& batch;
+    const float* x;
+    float* residual;
+    CacheLayer cache;
+  };
+  void Forward(const Call& call, const Rotary& rotary, PagedCoreCpu& core, const Kernels& kernels,
+               WorkerTeam& team, AttentionWorkspace& workspace) const;
+
+  int64_t projection_width() const { return input_.padded_out_features(); }
+  int64_t weight_bytes() const { return input_.bytes() + output_.bytes(); }
+
+ private:
+  // First columns of the parts of the fused input projection, multiples of 16.
+  struct Columns {
+    int64_t query, key, value, alpha, gate, end;
+    explicit Columns(const ModelConfig& config);
+  };
+
+  AttentionSpec spec_;
+  AttentionShape shape_;
+  int64_t hidden_stride_;
+  Columns columns_;
+  Linear input_;   // q, k, v, W_a and W_g share their input
+  Linear output_;  // W_o
+  Epilogue epilogue_;
+};
+
+}  // namespace affine

@@ -1,0 +1,51 @@
+// Everything in which the members of the attention family differ, after the core (DESIGN: one core,
+// one epilogue; arXiv 2602.23057).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/attention/attention_batch.h"
+#include "model/attention_spec.h"
+#include "model/runtime/kernels.h"
+#include "model/runtime/worker_team.h"
+
+namespace affine {
+
+/// Per-layer parameters of the family, float32; empty where the spec does not use them.
+struct EpilogueParams {
+  std::vector<float> sinks;     // [heads]: s_h of the learned sink
+  std::vector<float> alpha_ma;  // [heads]: running mean of alpha that training left
+};
+
+/// Turns the core's output, in place, into the layer's attention output:
+///   denominator  o *= 1, sigma(lse) or sigma(lse - s_h)
+///   affine       o = alpha o + beta value_sum, alpha = phi(W_a x), beta = (alpha_ma - alpha) / N
+///   gate         o *= sigma(W_g x), by head or by element
+class Epilogue {
+ public:
+  Epilogue(const AttentionSpec& spec, const AttentionShape& shape, EpilogueParams params);
+
+  struct Call {
+    float* output;             // [rows, heads, head_dim], in and out
+    const float* log_sum_exp;  // [rows, heads]
+    const float* value_sum;    // [rows, kv_heads, head_dim], with affine
+    const float* alpha;        // W_a x: row r at alpha + r * stride, [heads]
+    float* gate;               // W_g x: row r at gate + r * stride, [heads] or [heads * head_dim]; overwritten
+    int64_t stride;
+  };
+  void Apply(const AttentionBatch& batch, const Call& call, const Kernels& kernels,
+             WorkerTeam& team) const;
+
+ private:
+  void ApplyRow(const Call& call, const Kernels& kernels, int64_t row, int64_t position) const;
+
+  AttentionSpec spec_;
+  AttentionShape shape_;
+  EpilogueParams params_;
+};
+
+/// phi: 0 below -5, 0.1 x + 0.5 between, 1 above 5; or the logistic function.
+float Alpha(AlphaActivation activation, float x);
+
+}  // namespace affine

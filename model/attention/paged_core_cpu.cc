@@ -1,0 +1,219 @@
+#include "model/attention/paged_core_cpu.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace affine {
+namespace {
+
+constexpr float kMasked = -std::numeric_limits<float>::infinity();
+// Rows (queries times heads of a group) that share each load of a key or value tile.
+constexpr int64_t kTileRows = 24;
+
+}  // namespace
+
+/// Some queries of one slice with all heads of one key-value head. Row i is query i / group, head
+/// i % group of the group: rows are in ascending order of position.
+struct PagedCoreCpu::Tile {
+  const AttentionSlice* slice;
+  int64_t kv_head;
+  int64_t first_query;  // within the slice
+  int64_t queries;
+  int64_t rows;
+  int64_t Position(int64_t row, int64_t group) const {
+    return slice->start + first_query + row / group;
+  }
+};
+
+/// One thread's working memory.
+struct PagedCoreCpu::Scratch {
+  std::vector<float> query;   // [rows, head_dim], scaled
+  std::vector<float> scores;  // [rows, kPartKeys]; after MergePart's exponentials, weights
+  std::vector<float> part;    // [rows, head_dim]: the part's weighted values
+  std::vector<float> total;   // [rows, head_dim]: merged so far
+  std::vector<float> max;     // [rows]: largest score so far
+  std::vector<float> sum;     // [rows]: sum of exp(score - max) so far
+  std::vector<float> part_max, part_sum;
+};
+
+PagedCoreCpu::PagedCoreCpu(const AttentionShape& shape, const Kernels& kernels, WorkerTeam& team)
+    : shape_(shape),
+      group_(shape.num_heads / shape.num_kv_heads),
+      queries_per_tile_(std::max<int64_t>(1, kTileRows / group_)),
+      kernels_(kernels),
+      team_(team),
+      scratch_(team.size()) {
+  const int64_t rows = queries_per_tile_ * group_;
+  for (Scratch& scratch : scratch_) {
+    for (auto* v : {&scratch.query, &scratch.part, &scratch.total}) v->resize(rows * shape.head_dim);
+    scratch.scores.resize(rows * kPartKeys);
+    for (auto* v : {&scratch.max, &scratch.sum, &scratch.part_max, &scratch.part_sum}) v->resize(rows);
+  }
+}
+
+PagedCoreCpu::~PagedCoreCpu() = default;
+
+void PagedCoreCpu::WriteCache(const AttentionBatch& batch, const CoreInput& input,
+                              const CacheLayer& cache, float* value_sum) const {
+  const int64_t heads = shape_.num_kv_heads, dim = shape_.head_dim;
+  const int64_t block_size = cache.shape().block_size;
+  team_.ParallelFor(static_cast<int64_t>(batch.slices.size()) * heads, [&](int64_t item, int) {
+    const AttentionSlice& slice = batch.slices[item / heads];
+    const int64_t head = item % heads;
+    for (int64_t i = 0; i < slice.rows; ++i) {
+      const int64_t row = slice.first_row + i, position = slice.start + i;
+      const int64_t block = slice.block_table[position / block_size], slot = position % block_size;
+      const float* key = input.key + row * input.stride + head * dim;
+      const float* value = input.value + row * input.stride + head * dim;
+      cache.Write(block, head, slot, key, value);
+      if (value_sum == nullptr) continue;
+      const int64_t before = position < block_size ? -1 : slice.block_table[position / block_size - 1];
+      cache.SumValues(before, block, head, slot);
+      const float* sum = cache.value_sum(block, head);
+      std::copy(sum, sum + dim, value_sum + (row * heads + head) * dim);
+    }
+  });
+}
+
+void PagedCoreCpu::Attend(const AttentionBatch& batch, const CoreInput& input,
+                          const CacheLayer& cache, const CoreOutput& out) {
+  tiles_.clear();
+  for (const AttentionSlice& slice : batch.slices) {
+    // Long tiles (late queries) first, so that threads end together.
+    const int64_t tiles = (slice.rows + queries_per_tile_ - 1) / queries_per_tile_;
+    for (int64_t tile = tiles - 1; tile >= 0; --tile) {
+      const int64_t first = tile * queries_per_tile_;
+      const int64_t queries = std::min(queries_per_tile_, slice.rows - first);
+      for (int64_t head = 0; head < shape_.num_kv_heads; ++head) {
+        tiles_.push_back({&slice, head, first, queries, queries * group_});
+      }
+    }
+  }
+  team_.ParallelFor(static_cast<int64_t>(tiles_.size()), [&](int64_t item, int thread) {
+    AttendTile(tiles_[item], input, cache, out, scratch_[thread]);
+  });
+}
+
+void PagedCoreCpu::AttendTile(const Tile& tile, const CoreInput& input, const CacheLayer& cache,
+                              const CoreOutput& out, Scratch& scratch) const {
+  LoadQueries(tile, input, scratch);
+  const int64_t keys = tile.Position(tile.rows - 1, group_) + 1;
+  for (int64_t begin = 0; begin < keys; begin += kPartKeys) {
+    const int64_t end = std::min(begin + kPartKeys, keys);
+    ScorePart(tile, cache, begin, end, scratch);
+    const int64_t width = (end - begin + kPanelWidth - 1) / kPanelWidth * kPanelWidth;
+    for (int64_t row = 0; row < tile.rows; ++row) {
+      float* scores = scratch.scores.data() + row * kPartKeys;
+      scratch.part_max[row] = kernels_.max(scores, width);
+      // A row that sees no key of this part has weights 0 rather than exp(-inf + inf).
+      const float shift = scratch.part_max[row] == kMasked ? 0.0f : scratch.part_max[row];
+      scratch.part_sum[row] = kernels_.exp_sum(scores, width, shift, 1.0f);
+    }
+    WeighValues(tile, cache, begin, end, scratch);
+    MergePart(tile, begin, end, scratch);
+  }
+  Finish(tile, out, scratch);
+}
+
+void PagedCoreCpu::LoadQueries(const Tile& tile, const CoreInput& input, Scratch& scratch) const {
+  const int64_t dim = shape_.head_dim;
+  const float scale = 1.0f / std::sqrt(static_cast<float>(dim));
+  for (int64_t row = 0; row < tile.rows; ++row) {
+    const int64_t query = tile.slice->first_row + tile.first_query + row / group_;
+    const float* from = input.query + query * input.stride + (tile.kv_head * group_ + row % group_) * dim;
+    float* to = scratch.query.data() + row * dim;
+    for (int64_t i = 0; i < dim; ++i) to[i] = from[i] * scale;
+    scratch.max[row] = kMasked;
+    scratch.sum[row] = 0.0f;
+  }
+  std::fill(scratch.total.begin(), scratch.total.begin() + tile.rows * dim, 0.0f);
+}
+
+// Scores of keys [begin, end), masked past each row's own position and up to a multiple of 16.
+void PagedCoreCpu::ScorePart(const Tile& tile, const CacheLayer& cache, int64_t begin, int64_t end,
+                             Scratch& scratch) const {
+  const int64_t block_size = cache.shape().block_size, dim = shape_.head_dim;
+  for (int64_t key = begin; key < end; key += kPanelWidth) {
+    const int64_t block = tile.slice->block_table[key / block_size];
+    TileArgs args;
+    args.panel = cache.keys(block, tile.kv_head, key % block_size / kPanelWidth);
+    args.panel_stride = 0;
+    args.panels = 1;
+    args.a_stride = dim;
+    args.k = dim;
+    args.c_stride = kPartKeys;
+    args.accumulate = false;
+    for (int64_t row = 0; row < tile.rows; row += kMaxTileRows) {
+      args.rows = static_cast<int>(std::min<int64_t>(kMaxTileRows, tile.rows - row));
+      args.a = scratch.query.data() + row * dim;
+      args.c = scratch.scores.data() + row * kPartKeys + (key - begin);
+      kernels_.multiply(cache.shape().element, args);
+    }
+    for (int64_t row = 0; row < tile.rows; ++row) {
+      const int64_t visible = std::clamp<int64_t>(tile.Position(row, group_) + 1 - key, 0, kPanelWidth);
+      float* scores = scratch.scores.data() + row * kPartKeys + (key - begin);
+      std::fill(scores + visible, scores + kPanelWidth, kMasked);
+    }
+  }
+}
+
+// part [rows, head_dim] = weights [rows, keys] times values [keys, head_dim].
+void PagedCoreCpu::WeighValues(const Tile& tile, const CacheLayer& cache, int64_t begin,
+                               int64_t end, Scratch& scratch) const {
+  const KvCacheShape& shape = cache.shape();
+  const int64_t panels = shape_.head_dim / kPanelWidth;
+  TileArgs args;
+  args.panel_stride = kPanelWidth * kPanelWidth * ElementBytes(shape.element);
+  args.a_stride = kPartKeys;
+  args.k = kPanelWidth;
+  args.c_stride = shape_.head_dim;
+  for (int64_t row = 0; row < tile.rows; row += kMaxTileRows) {
+    args.rows = static_cast<int>(std::min<int64_t>(kMaxTileRows, tile.rows - row));
+    const int64_t most = MaxTilePanels(args.rows);
+    for (int64_t key = begin; key < end; key += kPanelWidth) {
+      const int64_t block = tile.slice->block_table[key / shape.block_size];
+      const char* values = cache.values(block, tile.kv_head, key % shape.block_size / kPanelWidth);
+      args.a = scratch.scores.data() + row * kPartKeys + (key - begin);
+      args.accumulate = key != begin;
+      for (int64_t panel = 0; panel < panels; panel += most) {
+        args.panels = static_cast<int>(std::min(most, panels - panel));
+        args.panel = values + panel * args.panel_stride;
+        args.c = scratch.part.data() + row * shape_.head_dim + panel * kPanelWidth;
+        kernels_.multiply(shape.element, args);
+      }
+    }
+  }
+}
+
+// Joins a part's (max, sum, weighted values) to what earlier parts gave.
+void PagedCoreCpu::MergePart(const Tile& tile, int64_t begin, int64_t end, Scratch& scratch) const {
+  const int64_t dim = shape_.head_dim;
+  for (int64_t row = 0; row < tile.rows; ++row) {
+    if (tile.Position(row, group_) < begin) continue;  // sees no key of this part
+    const float max = std::max(scratch.max[row], scratch.part_max[row]);
+    const float keep = std::exp(scratch.max[row] - max);
+    const float take = std::exp(scratch.part_max[row] - max);
+    float* part = scratch.part.data() + row * dim;
+    float* total = scratch.total.data() + row * dim;
+    kernels_.scale(take, dim, part);
+    kernels_.scale_add(keep, part, dim, total);
+    scratch.sum[row] = keep * scratch.sum[row] + take * scratch.part_sum[row];
+    scratch.max[row] = max;
+  }
+}
+
+void PagedCoreCpu::Finish(const Tile& tile, const CoreOutput& out, const Scratch& scratch) const {
+  const int64_t dim = shape_.head_dim;
+  for (int64_t row = 0; row < tile.rows; ++row) {
+    const int64_t query = tile.slice->first_row + tile.first_query + row / group_;
+    const int64_t index = query * shape_.num_heads + tile.kv_head * group_ + row % group_;
+    const float scale = 1.0f / scratch.sum[row];
+    const float* total = scratch.total.data() + row * dim;
+    float* output = out.output + index * dim;
+    for (int64_t i = 0; i < dim; ++i) output[i] = total[i] * scale;
+    out.log_sum_exp[index] = scratch.max[row] + std::log(scratch.sum[row]);
+  }
+}
+
+}  // namespace affine

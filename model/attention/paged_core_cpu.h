@@ -1,0 +1,68 @@
+// Softmax attention over the paged cache on the CPU: the part that knows nothing of variants.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/attention/attention_batch.h"
+#include "model/cache/kv_cache.h"
+#include "model/runtime/kernels.h"
+#include "model/runtime/worker_team.h"
+
+namespace affine {
+
+/// What the core returns for each row t and head h over the visible keys j <= t, all float32.
+struct CoreOutput {
+  float* output;       // [rows, heads, head_dim]: softmax(s) V, with s_j = q k_j / sqrt(head_dim)
+  float* log_sum_exp;  // [rows, heads]: log sum_j exp s_j
+  float* value_sum;    // [rows, kv_heads, head_dim]: sum_j v_j as stored; null if not wanted
+};
+
+/// Projections of a step, in one buffer of `stride` floats a row.
+struct CoreInput {
+  const float* query;  // row r, head h at query + r * stride + h * head_dim; rotated, not scaled
+  const float* key;    // the same with key-value heads; rotated
+  const float* value;
+  int64_t stride;
+};
+
+/// Keys are taken in parts of kPartKeys at fixed positions. A part's scores, maximum, exponentials and
+/// weighted values are computed alone, and parts are merged in ascending order: a row's result depends
+/// on its own keys only, never on the rows, chunks, blocks or threads beside it.
+class PagedCoreCpu {
+ public:
+  static constexpr int64_t kPartKeys = 256;
+
+  PagedCoreCpu(const AttentionShape& shape, const Kernels& kernels, WorkerTeam& team);
+  ~PagedCoreCpu();
+
+  /// Writes the slices' keys and values to `cache`, and the value sums of their rows and blocks.
+  void WriteCache(const AttentionBatch& batch, const CoreInput& input, const CacheLayer& cache,
+                  float* value_sum) const;
+  /// Reads `cache`, in which all positions up to the rows' own are written.
+  void Attend(const AttentionBatch& batch, const CoreInput& input, const CacheLayer& cache,
+              const CoreOutput& out);
+
+ private:
+  struct Tile;
+  struct Scratch;
+  void AttendTile(const Tile& tile, const CoreInput& input, const CacheLayer& cache,
+                  const CoreOutput& out, Scratch& scratch) const;
+  void LoadQueries(const Tile& tile, const CoreInput& input, Scratch& scratch) const;
+  void ScorePart(const Tile& tile, const CacheLayer& cache, int64_t begin, int64_t end,
+                 Scratch& scratch) const;
+  void WeighValues(const Tile& tile, const CacheLayer& cache, int64_t begin, int64_t end,
+                   Scratch& scratch) const;
+  void MergePart(const Tile& tile, int64_t begin, int64_t end, Scratch& scratch) const;
+  void Finish(const Tile& tile, const CoreOutput& out, const Scratch& scratch) const;
+
+  AttentionShape shape_;
+  int64_t group_;            // heads that share a key-value head
+  int64_t queries_per_tile_;
+  const Kernels& kernels_;
+  WorkerTeam& team_;
+  std::vector<Tile> tiles_;       // reused from step to step
+  std::vector<Scratch> scratch_;  // [threads]
+};
+
+}  // namespace affine

@@ -1,0 +1,1 @@
+"""Makes checkpoints for Affine Serve from public ones."""

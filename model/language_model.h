@@ -1,0 +1,65 @@
+// The contract between the engine and a model: one step over a ragged batch on a paged cache.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "model/model_info.h"
+#include "model/sampling_params.h"
+
+namespace affine {
+
+/// One sequence's share of a step. Its tokens are computed at positions [start, start + n) and
+/// their keys and values written to the cache; positions before `start` are there already.
+struct SequenceSlice {
+  std::span<const int32_t> tokens;  // [n], n >= 1, ids in [0, vocab_size)
+  int32_t start = 0;
+  std::span<const int32_t> block_table;      // blocks of positions [0, start + n), in order
+  bool sample = false;                       // draw a token after the last of `tokens`
+  const SamplingParams* sampling = nullptr;  // never null
+  /// Empty, or the tokens that follow each of `tokens` in the prompt, to be scored: [n], or
+  /// [n - 1] when the last of `tokens` is the end of the prompt.
+  std::span<const int32_t> targets;
+};
+
+/// Copies a whole cache block, before anything else of the step, for a sequence that forks.
+struct BlockCopy {
+  int32_t from = 0;
+  int32_t to = 0;
+};
+
+struct StepBatch {
+  std::span<const BlockCopy> copies;
+  std::span<const SequenceSlice> slices;
+};
+
+/// A token with its log-probability under the model's own distribution (before temperature,
+/// top-k and top-p). Without log-probabilities asked for, only `id` is meaningful.
+struct ScoredToken {
+  int32_t id = 0;
+  float log_prob = 0.0f;
+  int32_t rank = 0;                             // 1 is the most likely; 0: not computed
+  std::vector<std::pair<int32_t, float>> top;  // the best ids, descending; ties by lower id
+};
+
+struct SliceResult {
+  std::optional<ScoredToken> sampled;  // set when the slice asked for a sample and is finite
+  std::vector<ScoredToken> scored;     // one for each of the slice's targets
+  bool finite = true;                  // false: this sequence's logits held NaN or infinity
+};
+
+/// Not thread-safe: one thread calls Step. A sequence's results are bit for bit the same whatever
+/// the other slices are and however its tokens were cut into slices.
+class LanguageModel {
+ public:
+  virtual ~LanguageModel() = default;
+  virtual const ModelInfo& info() const = 0;
+  /// Results in the order of batch.slices; valid until the next call. The number of tokens in a
+  /// batch is at most the max_batched_tokens that the model was loaded with.
+  virtual std::span<const SliceResult> Step(const StepBatch& batch) = 0;
+};
+
+}  // namespace affine

@@ -1,0 +1,54 @@
+// A linear layer whose result for a row does not depend on the rows beside it.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "model/checkpoint/safetensors_file.h"
+#include "model/runtime/kernels.h"
+#include "model/runtime/worker_team.h"
+
+namespace affine {
+
+/// y = x W^T + b, with W [out_features, in_features] packed once into panels of 16 columns.
+/// Batch invariance: every element of y is one chain of fused multiply-adds over the inputs in
+/// ascending order, whatever the number of rows and threads (see Kernels).
+class Linear {
+ public:
+  /// `out_features` may be the sum of several checkpoint tensors that share an input; each part
+  /// begins at a multiple of 16, and columns between parts are zero.
+  Linear(int64_t in_features, int64_t out_features, ElementType element);
+
+  /// Packs `weight` [n, in_features] as columns [first, first + n); `first` a multiple of 16.
+  void SetWeight(int64_t first, const TensorView& weight, WorkerTeam& team);
+  /// `bias` [n], added to columns [first, first + n).
+  void SetBias(int64_t first, const TensorView& bias);
+
+  struct Call {
+    const float* x;    // [rows, in_features], row r at x + r * x_stride
+    int64_t x_stride;  // in floats
+    int64_t rows;
+    float* y;  // [rows, padded_out_features()], row r at y + r * y_stride
+    int64_t y_stride;  // at least padded_out_features()
+    bool accumulate = false;  // y += x W^T + b, for a residual
+  };
+  void Forward(const Call& call, const Kernels& kernels, WorkerTeam& team) const;
+
+  int64_t in_features() const { return in_features_; }
+  int64_t padded_out_features() const { return panels_ * kPanelWidth; }
+  int64_t bytes() const { return panels_ * panel_bytes_; }
+
+ private:
+  void MultiplyRows(const Call& call, const Kernels& kernels, int64_t first_row, int64_t rows,
+                    int64_t first_panel, int64_t panels) const;
+
+  int64_t in_features_;
+  ElementType element_;
+  int64_t panels_;
+  int64_t panel_bytes_;
+  at::Tensor packed_;  // uint8 [panels, panel_bytes]: see kPanelWidth
+  at::Tensor bias_;    // float32 [padded_out_features], or undefined
+};
+
+}  // namespace affine

@@ -1,0 +1,19 @@
+#include "model/runtime/kernels.h"
+
+namespace affine {
+
+extern const Kernels kKernelsPortable;
+#if defined(__x86_64__)
+extern const Kernels kKernelsAvx2;
+extern const Kernels kKernelsAvx512;
+#endif
+
+const Kernels& KernelsFor(CpuIsa isa) {
+#if defined(__x86_64__)
+  if (isa == CpuIsa::kAvx512) return kKernelsAvx512;
+  if (isa == CpuIsa::kAvx2) return kKernelsAvx2;
+#endif
+  return kKernelsPortable;
+}
+
+}  // namespace affine

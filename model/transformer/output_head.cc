@@ -1,0 +1,67 @@
+#include "model/transformer/output_head.h"
+
+#include <algorithm>
+
+#include "model/layers/tensor_values.h"
+
+namespace affine {
+namespace {
+
+// Logits of at most this many rows exist at a time: long prompts with log-probabilities stay small.
+constexpr int64_t kRowsAtOnce = 64;
+
+}  // namespace
+
+OutputHead::OutputHead(const ModelConfig& config, const Checkpoint& checkpoint, ElementType element,
+                       const Kernels& kernels, WorkerTeam& team)
+    : hidden_(config.hidden_size),
+      vocab_size_(config.vocab_size),
+      epsilon_(static_cast<float>(config.rms_norm_eps)),
+      norm_(Floats(checkpoint.tensor("model.norm.weight"))),
+      projection_(config.hidden_size, config.vocab_size, element),
+      kernels_(kernels),
+      team_(team),
+      normed_(kRowsAtOnce * hidden_),
+      logits_(kRowsAtOnce * projection_.padded_out_features()),
+      samplers_(team.size(), Sampler(kernels, config.vocab_size)) {
+  const char* name = config.tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
+  projection_.SetWeight(0, checkpoint.tensor(name), team);
+}
+
+void OutputHead::Finish(const float* residual, std::span<const WantedRow> wanted,
+                        std::span<const SequenceSlice> slices, std::span<SliceResult> results) {
+  const int64_t width = projection_.padded_out_features();
+  const auto count = static_cast<int64_t>(wanted.size());
+  for (int64_t begin = 0; begin < count; begin += kRowsAtOnce) {
+    const int64_t rows = std::min(kRowsAtOnce, count - begin);
+    team_.ParallelFor(rows, [&](int64_t i, int) {
+      kernels_.rms_norm(residual + wanted[begin + i].row * PaddedWidth(hidden_), norm_.data(), epsilon_, hidden_,
+                        normed_.data() + i * hidden_);
+    });
+    projection_.Forward({normed_.data(), hidden_, rows, logits_.data(), width}, kernels_, team_);
+    team_.ParallelFor(rows, [&](int64_t i, int thread) {
+      const WantedRow& row = wanted[begin + i];
+      FinishRow(row, logits_.data() + i * width, slices[row.slice], results[row.slice],
+                samplers_[thread]);
+    });
+  }
+}
+
+// Rows of one slice may be finished on several threads: each writes its own element, and `finite`
+// only ever goes to false.
+void OutputHead::FinishRow(const WantedRow& wanted, const float* logits, const SequenceSlice& slice,
+                           SliceResult& result, Sampler& sampler) const {
+  if (!sampler.AllFinite(logits)) {
+    __atomic_store_n(&result.finite, false, __ATOMIC_RELAXED);
+    return;
+  }
+  if (wanted.target_index >= 0) {
+    result.scored[wanted.target_index] = sampler.Score(logits, slice.targets[wanted.target_index],
+                                                       slice.sampling->prompt_top_log_probs);
+    return;
+  }
+  const int64_t position = slice.start + static_cast<int64_t>(slice.tokens.size());
+  result.sampled = sampler.Sample(logits, *slice.sampling, position);
+}
+
+}  // namespace affine

@@ -1,0 +1,50 @@
+// The end of a step: final norm, logits of the rows that are wanted, sampling and scoring.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/checkpoint/checkpoint.h"
+#include "model/language_model.h"
+#include "model/layers/linear.h"
+#include "model/sampling/sampler.h"
+
+namespace affine {
+
+/// One row whose logits are wanted: to sample from, or to score `target`.
+struct WantedRow {
+  int64_t row = 0;  // of the step
+  int64_t slice = 0;
+  int64_t target_index = -1;  // of the slice's targets; -1: sample
+};
+
+class OutputHead {
+ public:
+  OutputHead(const ModelConfig& config, const Checkpoint& checkpoint, ElementType element,
+             const Kernels& kernels, WorkerTeam& team);
+
+  /// `residual` [rows, hidden] after the last layer, at a stride of PaddedWidth(hidden). Writes into `results`, one for each slice, in
+  /// which `scored` has room for every target.
+  void Finish(const float* residual, std::span<const WantedRow> wanted,
+              std::span<const SequenceSlice> slices, std::span<SliceResult> results);
+
+  int64_t weight_bytes() const { return projection_.bytes(); }
+
+ private:
+  void FinishRow(const WantedRow& wanted, const float* logits, const SequenceSlice& slice,
+                 SliceResult& result, Sampler& sampler) const;
+
+  int64_t hidden_;
+  int64_t vocab_size_;
+  float epsilon_;
+  std::vector<float> norm_;  // [hidden]
+  Linear projection_;        // [vocab, hidden]
+  const Kernels& kernels_;
+  WorkerTeam& team_;
+  std::vector<float> normed_;      // [kRowsAtOnce, hidden]
+  std::vector<float> logits_;      // [kRowsAtOnce, padded vocab]
+  std::vector<Sampler> samplers_;  // [threads]
+};
+
+}  // namespace affine

@@ -1,0 +1,106 @@
+#include "model/transformer/transformer_model.h"
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace affine {
+namespace {
+
+AttentionShape ShapeOf(const ModelConfig& config) {
+  return {config.num_heads, config.num_kv_heads, config.head_dim};
+}
+
+}  // namespace
+
+TransformerModel::TransformerModel(Checkpoint checkpoint, const Plan& plan)
+    : checkpoint_(std::move(checkpoint)),
+      info_(plan.info),
+      max_batched_tokens_(plan.max_batched_tokens),
+      kernels_(KernelsFor(plan.isa)),
+      team_(plan.num_threads),
+      cache_(plan.cache),
+      rotary_(checkpoint_.config(), info_.max_model_len),
+      core_(ShapeOf(checkpoint_.config()), kernels_, team_),
+      embedding_(checkpoint_.tensor("model.embed_tokens.weight"), plan.cache.element) {
+  const ModelConfig& config = checkpoint_.config();
+  const ElementType element = plan.cache.element;
+  for (int i = 0; i < config.num_layers; ++i) {
+    layers_.push_back(std::make_unique<DecoderLayer>(config, checkpoint_, i, element, team_));
+    info_.weight_bytes += layers_.back()->weight_bytes();
+    if (plan.progress) plan.progress((i + 1.0) / (config.num_layers + 1));
+  }
+  head_ = std::make_unique<OutputHead>(config, checkpoint_, element, kernels_, team_);
+  info_.weight_bytes += head_->weight_bytes();
+  if (plan.progress) plan.progress(1.0);
+
+  const int64_t rows = max_batched_tokens_, dim = config.head_dim;
+  workspace_.residual.resize(rows * PaddedWidth(config.hidden_size));
+  workspace_.normed.resize(rows * PaddedWidth(config.hidden_size));
+  workspace_.inner.resize(rows * layers_[0]->mlp().workspace_width());
+  AttentionWorkspace& attention = workspace_.attention;
+  attention.projections.resize(rows * layers_[0]->attention().projection_width());
+  attention.output.resize(rows * config.num_heads * dim);
+  attention.log_sum_exp.resize(rows * config.num_heads);
+  if (config.attention.affine) attention.value_sum.resize(rows * config.num_kv_heads * dim);
+}
+
+std::span<const SliceResult> TransformerModel::Step(const StepBatch& batch) {
+  for (const BlockCopy& copy : batch.copies) cache_.CopyBlock(copy.from, copy.to);
+  Gather(batch);
+  const int64_t hidden = info_.hidden_size, stride = PaddedWidth(hidden);
+  float* residual = workspace_.residual.data();
+  team_.ParallelFor(static_cast<int64_t>(batch.slices.size()), [&](int64_t i, int) {
+    int64_t row = attention_batch_.slices[i].first_row;
+    for (int32_t token : batch.slices[i].tokens) embedding_.LookUp(token, residual + stride * row++);
+  });
+  const DecoderParts parts = {rotary_, core_, kernels_, team_};
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    layers_[i]->Forward(attention_batch_, cache_.layer(static_cast<int64_t>(i)), parts, workspace_);
+  }
+  head_->Finish(residual, wanted_, batch.slices, results_);
+  for (size_t i = 0; i < results_.size(); ++i) {
+    // Also where no logits were wanted: what a broken row left in the cache must not be shared.
+    const AttentionSlice& slice = attention_batch_.slices[i];
+    const float* last = residual + stride * (slice.first_row + slice.rows - 1);
+    if (!kernels_.all_finite(last, hidden)) results_[i].finite = false;
+    if (!results_[i].finite) results_[i].sampled.reset();
+  }
+  return results_;
+}
+
+// Flattens the slices into rows and lists the rows whose logits are wanted.
+void TransformerModel::Gather(const StepBatch& batch) {
+  Reset(batch);
+  for (size_t i = 0; i < batch.slices.size(); ++i) {
+    const SequenceSlice& slice = batch.slices[i];
+    const auto rows = static_cast<int64_t>(slice.tokens.size());
+    const int64_t first = attention_batch_.rows();
+    attention_batch_.slices.push_back({first, rows, slice.start, slice.block_table});
+    for (int64_t row = 0; row < rows; ++row) attention_batch_.positions.push_back(slice.start + row);
+    for (size_t t = 0; t < slice.targets.size(); ++t) {
+      wanted_.push_back({first + static_cast<int64_t>(t), static_cast<int64_t>(i), static_cast<int64_t>(t)});
+    }
+    if (slice.sample) wanted_.push_back({first + rows - 1, static_cast<int64_t>(i), -1});
+    results_[i].scored.resize(slice.targets.size());
+  }
+  if (attention_batch_.rows() > max_batched_tokens_) {
+    throw std::length_error("a step of " + std::to_string(attention_batch_.rows()) +
+                            " tokens is over the " + std::to_string(max_batched_tokens_) +
+                            " that the model was loaded for");
+  }
+}
+
+void TransformerModel::Reset(const StepBatch& batch) {
+  attention_batch_.slices.clear();
+  attention_batch_.positions.clear();
+  wanted_.clear();
+  results_.resize(batch.slices.size());
+  for (SliceResult& result : results_) {
+    result.sampled.reset();
+    result.scored.clear();
+    result.finite = true;
+  }
+}
+
+}  // namespace affine

@@ -1,0 +1,66 @@
+// One completion behind a gRPC call, unary or streamed.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/strand.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "server/api/grpc/call_counter.h"
+#include "server/api/grpc/call_header.h"
+#include "server/api/grpc/completion_intake.h"
+
+namespace affine {
+
+/// Its work runs on a strand of the front end's executor: neither gRPC's threads nor the engine's
+/// ever tokenise or detokenise. Pieces that can't be delivered yet stay in the CompletionCall.
+/// Lives until gRPC is done with the call and the last posted work has run.
+class CompletionSession : public std::enable_shared_from_this<CompletionSession> {
+ public:
+  /// References outlive the call, as gRPC's `context` and `request` do.
+  CompletionSession(const CompletionIntake& intake, CallCounter& counter,
+                    boost::asio::any_io_executor executor, grpc::CallbackServerContext* context,
+                    const grpc::ByteBuffer* request);
+  virtual ~CompletionSession() = default;
+  /// Once, from gRPC's thread.
+  void Begin();
+
+ protected:
+  // From gRPC's threads.
+  void Interrupt();         // OnCancel
+  void Delivered(bool ok);  // OnWriteDone
+  void Release();           // OnDone: the last thing that gRPC says
+
+  // On the strand.
+  /// Gives out a chunk. True if another may follow at once; false if that waits for Delivered().
+  virtual bool Deliver(const CompletionChunk& chunk, const CompletionCall& call) = 0;
+  /// Gives out the last chunk, if there is one, and ends the RPC.
+  virtual void Conclude(const CompletionChunk* last, const CompletionCall* call,
+                        grpc::Status status) = 0;
+
+ private:
+  void Post(std::function<void(CompletionSession&)> work);
+  void Start();
+  void Pump();
+  void OnDelivered(bool ok);
+  void OnInterrupt();
+  void End(grpc::Status status);
+
+  const CompletionIntake& intake_;
+  CallCounter& counter_;
+  boost::asio::strand<boost::asio::any_io_executor> strand_;
+  const Clock::Time arrival_;
+  const grpc::ByteBuffer* request_;
+  CallHeader header_;
+  std::shared_ptr<CompletionSession> self_;  // from Begin to Release
+  std::shared_ptr<CompletionCall> call_;
+  bool delivering_ = false;  // a write is in flight
+  bool broken_ = false;      // a write failed: OnCancel follows
+  bool ended_ = false;       // the RPC's end is under way: gRPC's objects are left alone
+  std::optional<grpc::Status> ends_with_;  // once the write in flight is done
+};
+
+}  // namespace affine

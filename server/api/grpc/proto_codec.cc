@@ -1,0 +1,188 @@
+#include "server/api/grpc/proto_codec.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/utf8.h"
+
+namespace affine {
+
+namespace {
+
+std::string TextOf(const Tokenizer& tokenizer, int32_t id) {
+  return ReplaceInvalidUtf8(tokenizer.TokenBytes(id));
+}
+
+template <typename Messages>
+void AppendScored(const std::vector<ScoredToken>& tokens, const Tokenizer& tokenizer,
+                  Messages* messages) {
+  for (const ScoredToken& token : tokens) {
+    v1::TokenLogProb& message = *messages->Add();
+    message.set_id(token.id);
+    message.set_logprob(token.log_prob);
+    message.set_rank(token.rank);
+    message.set_text(TextOf(tokenizer, token.id));
+    for (const auto& [id, log_prob] : token.top) {
+      v1::TokenLogProb::Alternative& alternative = *message.add_top();
+      alternative.set_id(id);
+      alternative.set_logprob(log_prob);
+      alternative.set_text(TextOf(tokenizer, id));
+    }
+  }
+}
+
+v1::FinishReason ReasonOf(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kStop:
+      return v1::FINISH_REASON_STOP;
+    case FinishReason::kLength:
+      return v1::FINISH_REASON_LENGTH;
+    case FinishReason::kError:
+      break;
+  }
+  return v1::FINISH_REASON_UNSPECIFIED;  // the status says what happened
+}
+
+/// The fields that a chunk of the stream and the unary answer share.
+template <typename Message>
+void AddChunk(const CompletionChunk& chunk, const CompletionCall& call, bool first,
+              Message& message) {
+  message.set_request_id(call.request_id());
+  if (first) {
+    message.set_model(call.model_name());
+    const std::vector<int32_t>& prompt = call.prompt_token_ids();
+    message.mutable_prompt_token_ids()->Add(prompt.begin(), prompt.end());
+  }
+  message.mutable_text()->append(chunk.text);
+  message.mutable_token_ids()->Add(chunk.token_ids.begin(), chunk.token_ids.end());
+  AppendScored(chunk.logprobs, call.tokenizer(), message.mutable_logprobs());
+  AppendScored(chunk.prompt_logprobs, call.tokenizer(), message.mutable_prompt_logprobs());
+  if (!chunk.end) return;
+  message.set_finish_reason(ReasonOf(chunk.end->reason));
+  v1::Usage& usage = *message.mutable_usage();
+  usage.set_prompt_tokens(chunk.end->usage.prompt_tokens);
+  usage.set_cached_tokens(chunk.end->usage.cached_tokens);
+  usage.set_output_tokens(chunk.end->usage.output_tokens);
+}
+
+const char* NameOf(Denominator denominator) {
+  switch (denominator) {
+    case Denominator::kOffByOne:
+      return "off_by_one";
+    case Denominator::kLearnedSink:
+      return "learned_sink";
+    case Denominator::kSoftmax:
+      break;
+  }
+  return "softmax";
+}
+
+const char* NameOf(const std::optional<AffineScale>& affine) {
+  if (!affine) return "none";
+  return affine->activation == AlphaActivation::kSigmoid ? "sigmoid" : "linear_clipping";
+}
+
+const char* NameOf(Gate gate) {
+  switch (gate) {
+    case Gate::kHeadwise:
+      return "headwise";
+    case Gate::kElementwise:
+      return "elementwise";
+    case Gate::kNone:
+      break;
+  }
+  return "none";
+}
+
+}  // namespace
+
+std::variant<CompletionParams, RequestError> ParamsOf(v1::CompleteRequest request) {
+  CompletionParams params;
+  switch (request.prompt_case()) {
+    case v1::CompleteRequest::kText:
+      params.prompt = std::move(*request.mutable_text());
+      break;
+    case v1::CompleteRequest::kTokenIds:
+      params.prompt =
+          std::vector<int64_t>(request.token_ids().ids().begin(), request.token_ids().ids().end());
+      break;
+    case v1::CompleteRequest::PROMPT_NOT_SET:
+      return RequestError{ErrorCause::kBadInput,
+                          "`prompt` is missing; it must be given as `text` or as `token_ids`",
+                          "prompt"};
+  }
+  params.model = std::move(*request.mutable_model());
+  if (request.has_max_tokens()) params.max_tokens = request.max_tokens();
+  const v1::SamplingParams& sampling = request.sampling();
+  if (sampling.has_temperature()) params.temperature = sampling.temperature();
+  if (sampling.has_top_k()) params.top_k = sampling.top_k();
+  if (sampling.has_top_p()) params.top_p = sampling.top_p();
+  if (sampling.has_seed()) params.seed = sampling.seed();
+  for (std::string& stop : *request.mutable_stop()) params.stop.push_back(std::move(stop));
+  params.stop_token_ids.assign(request.stop_token_ids().begin(), request.stop_token_ids().end());
+  params.ignore_eos = request.ignore_eos();
+  params.echo = request.echo();
+  if (request.has_logprobs()) params.logprobs = request.logprobs();
+  if (request.has_prompt_logprobs()) params.prompt_logprobs = request.prompt_logprobs();
+  if (request.has_skip_special_tokens()) params.skip_special_tokens = request.skip_special_tokens();
+  params.request_id = std::move(*request.mutable_request_id());
+  params.priority = request.priority();
+  params.cache_salt = std::move(*request.mutable_cache_salt());
+  if (request.has_timeout_ms()) params.timeout_ms = request.timeout_ms();
+  return params;
+}
+
+v1::CompleteChunk ChunkMessage(const CompletionChunk& chunk, const CompletionCall& call,
+                               bool first) {
+  v1::CompleteChunk message;
+  AddChunk(chunk, call, first, message);
+  return message;
+}
+
+void AppendChunk(const CompletionChunk& chunk, const CompletionCall& call,
+                 v1::CompleteResponse& response) {
+  AddChunk(chunk, call, response.request_id().empty(), response);
+}
+
+v1::ModelDescription DescriptionOf(const ServedModel& model, const std::string& server_version) {
+  const ModelInfo& info = model.engine->info();
+  v1::ModelDescription message;
+  message.set_name(model.name);
+  message.set_architecture(info.architecture);
+  message.set_dtype(info.dtype);
+  message.set_device(info.device);
+  v1::AttentionDescription& attention = *message.mutable_attention();
+  attention.set_denominator(NameOf(info.attention.denominator));
+  attention.set_alpha_activation(NameOf(info.attention.affine));
+  attention.set_gate(NameOf(info.attention.gate));
+  if (info.attention.affine) {
+    attention.set_fixed_normalizer(info.attention.affine->fixed_normalizer.value_or(0));
+  }
+  message.set_vocab_size(info.vocab_size);
+  message.set_max_model_len(info.max_model_len);
+  message.set_num_layers(info.num_layers);
+  message.set_num_heads(info.num_heads);
+  message.set_num_kv_heads(info.num_kv_heads);
+  message.set_head_dim(info.head_dim);
+  message.set_hidden_size(info.hidden_size);
+  message.set_num_parameters(info.num_parameters);
+  message.set_block_size(info.block_size);
+  message.set_num_blocks(info.num_blocks);
+  message.set_block_bytes(info.block_bytes);
+  message.set_weight_bytes(info.weight_bytes);
+  message.mutable_eos_token_ids()->Add(info.eos_token_ids.begin(), info.eos_token_ids.end());
+  if (info.bos_token_id >= 0) message.set_bos_token_id(info.bos_token_id);
+  message.set_server_version(server_version);
+  return message;
+}
+
+v1::TokenizeResponse TokensMessage(const ServedModel& model, const std::vector<int32_t>& ids) {
+  v1::TokenizeResponse message;
+  message.mutable_ids()->Add(ids.begin(), ids.end());
+  for (const int32_t id : ids) message.add_tokens(TextOf(*model.tokenizer, id));
+  message.set_max_model_len(model.engine->info().max_model_len);
+  return message;
+}
+
+}  // namespace affine

@@ -1,0 +1,31 @@
+#include "server/api/grpc/unary_session.h"
+
+#include <utility>
+
+#include "server/api/grpc/message_parser.h"
+#include "server/api/grpc/proto_codec.h"
+
+namespace affine {
+
+UnarySession::UnarySession(const CompletionIntake& intake, CallCounter& counter,
+                           boost::asio::any_io_executor executor,
+                           grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                           grpc::ByteBuffer* response)
+    : CompletionSession(intake, counter, std::move(executor), context, request),
+      response_(response) {}
+
+bool UnarySession::Deliver(const CompletionChunk& chunk, const CompletionCall& call) {
+  AppendChunk(chunk, call, answer_);
+  return true;
+}
+
+void UnarySession::Conclude(const CompletionChunk* last, const CompletionCall* call,
+                            grpc::Status status) {
+  if (last != nullptr && status.ok()) {
+    AppendChunk(*last, *call, answer_);
+    *response_ = BytesOf(answer_);
+  }
+  Finish(std::move(status));
+}
+
+}  // namespace affine

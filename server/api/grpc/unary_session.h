@@ -1,0 +1,27 @@
+// Complete: the chunks gathered into one answer.
+#pragma once
+
+#include "affine/v1/completion.pb.h"
+#include "server/api/grpc/completion_session.h"
+
+namespace affine {
+
+class UnarySession final : public CompletionSession, public grpc::ServerUnaryReactor {
+ public:
+  /// `response` is gRPC's and outlives the call.
+  UnarySession(const CompletionIntake& intake, CallCounter& counter,
+               boost::asio::any_io_executor executor, grpc::CallbackServerContext* context,
+               const grpc::ByteBuffer* request, grpc::ByteBuffer* response);
+
+ private:
+  void OnCancel() override { Interrupt(); }
+  void OnDone() override { Release(); }
+  bool Deliver(const CompletionChunk& chunk, const CompletionCall& call) override;
+  void Conclude(const CompletionChunk* last, const CompletionCall* call,
+                grpc::Status status) override;
+
+  v1::CompleteResponse answer_;
+  grpc::ByteBuffer* response_;
+};
+
+}  // namespace affine

@@ -1,0 +1,100 @@
+#include "server/api/http/completion_codec.h"
+
+#include <string>
+#include <utility>
+
+#include "server/api/http/json_fields.h"
+#include "server/api/http/json_text.h"
+#include "server/api/http/unsupported_fields.h"
+
+namespace affine {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kPromptShapes =
+    "a string, an array of token ids, or an array that holds one of these";
+constexpr std::string_view kOnePrompt =
+    "several prompts in one request are not supported yet; send one request for each";
+
+// `prompt` is a string or a list of ids, either of them possibly alone in a list.
+void ReadPrompt(JsonFields& fields, CompletionParams& params) {
+  const json* prompt = fields.Find("prompt");
+  std::string name = "prompt";
+  if (prompt == nullptr) {
+    return fields.Fail(name, "`prompt` is missing; it must be " + std::string(kPromptShapes));
+  }
+  if (prompt->is_array() && !prompt->empty() &&
+      (prompt->front().is_string() || prompt->front().is_array())) {
+    if (prompt->size() > 1) {
+      return fields.Fail(name, "`prompt` is an array of " + std::to_string(prompt->size()) + "; " +
+                                   std::string(kOnePrompt));
+    }
+    prompt = &prompt->front();
+    name = "prompt[0]";
+  }
+  if (prompt->is_string()) {
+    params.prompt = prompt->get<std::string>();
+  } else if (prompt->is_array()) {
+    params.prompt = fields.IntegersOf(*prompt, name);
+  } else {
+    fields.Refuse(name, *prompt, kPromptShapes);
+  }
+}
+
+void ReadStreamOptions(JsonFields& fields, CompletionBody& body) {
+  const json* options = fields.Find("stream_options");
+  if (options == nullptr) return;
+  if (!options->is_object()) return fields.Refuse("stream_options", *options, "an object");
+  if (!body.stream) {
+    return fields.Fail("stream_options",
+                       "`stream_options` is given without \"stream\": true; leave it out");
+  }
+  JsonFields inner(*options, "stream_options.");
+  body.include_usage = inner.Flag("include_usage").value_or(false);
+  if (inner.Flag("continuous_usage_stats").value_or(false)) {
+    inner.Fail(
+        "continuous_usage_stats",
+        "`stream_options.continuous_usage_stats` is true; it is not supported yet, only false "
+        "is accepted");
+  }
+  if (inner.error()) fields.Fail("stream_options", inner.error()->message);
+}
+
+}  // namespace
+
+std::variant<CompletionBody, RequestError> ParseCompletionBody(std::string_view text) {
+  auto parsed = ParseJsonObject(text);
+  if (auto* error = std::get_if<RequestError>(&parsed)) return std::move(*error);
+  const json& object = std::get<json>(parsed);
+  JsonFields fields(object);
+  CompletionBody body;
+  CompletionParams& params = body.params;
+  params.model = fields.String("model").value_or("");
+  ReadPrompt(fields, params);
+  params.max_tokens = fields.Integer("max_tokens");
+  params.temperature = fields.Number("temperature");
+  params.top_k = fields.Integer("top_k");
+  params.top_p = fields.Number("top_p");
+  params.seed = fields.Bits("seed");
+  params.stop = fields.Strings("stop");
+  params.stop_token_ids = fields.Integers("stop_token_ids");
+  params.ignore_eos = fields.Flag("ignore_eos").value_or(false);
+  params.echo = fields.Flag("echo").value_or(false);
+  params.logprobs = fields.Integer("logprobs");
+  params.prompt_logprobs = fields.Integer("prompt_logprobs");
+  params.skip_special_tokens = fields.Flag("skip_special_tokens").value_or(true);
+  params.request_id = fields.String("request_id").value_or("");
+  params.priority = fields.Integer("priority").value_or(0);
+  params.cache_salt = fields.String("cache_salt").value_or("");
+  params.timeout_ms = fields.Integer("timeout_ms");
+  body.stream = fields.Flag("stream").value_or(false);
+  body.return_token_ids = fields.Flag("return_token_ids").value_or(false);
+  ReadStreamOptions(fields, body);
+  RefuseUnsupportedFields(fields);
+  if (fields.error()) return *fields.error();
+  return body;
+}
+
+}  // namespace affine

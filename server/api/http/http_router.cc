@@ -1,0 +1,65 @@
+#include "server/api/http/http_router.h"
+
+#include <charconv>
+#include <utility>
+
+#include "server/api/http/openai_error.h"
+
+namespace affine {
+
+namespace {
+
+bool Matches(std::string_view pattern, std::string_view path) {
+  if (!pattern.ends_with('*')) return pattern == path;
+  pattern.remove_suffix(1);
+  return path.size() > pattern.size() && path.starts_with(pattern);
+}
+
+std::string Excerpt(std::string_view text) {
+  return std::string(text.substr(0, 100)) + (text.size() > 100 ? "..." : "");
+}
+
+}  // namespace
+
+void HttpRouter::Add(HttpRoute route) { routes_.push_back(std::move(route)); }
+
+std::variant<const HttpRoute*, HttpResponse> HttpRouter::Find(const HttpRequest& request) const {
+  const std::string_view path = request.Path();
+  const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
+  std::string allowed;
+  for (const HttpRoute& route : routes_) {
+    if (!Matches(route.path, path)) continue;
+    if (route.method == method) return &route;
+    allowed +=
+        (allowed.empty() ? "" : ", ") + route.method + (route.method == "GET" ? ", HEAD" : "");
+  }
+  if (allowed.empty()) {
+    return OpenAiErrorResponse({ErrorCause::kNotFound,
+                                "there is no " + Excerpt(path) + "; GET / lists the endpoints",
+                                ""});
+  }
+  HttpResponse response = OpenAiErrorResponse(
+      {ErrorCause::kNotFound,
+       Excerpt(path) + " does not take " + Excerpt(request.method) + "; it takes " + allowed, ""},
+      405);
+  response.headers.emplace_back("Allow", allowed);
+  return response;
+}
+
+std::string PercentDecoded(std::string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned value = 0;
+    const char* digits = text.data() + i + 1;
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2) {
+      decoded.push_back(static_cast<char>(value));
+      i += 2;
+    } else {
+      decoded.push_back(text[i]);
+    }
+  }
+  return decoded;
+}
+
+}  // namespace affine

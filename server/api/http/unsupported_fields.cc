@@ -1,0 +1,61 @@
+#include "server/api/http/unsupported_fields.h"
+
+#include <string>
+
+#include "server/api/http/json_text.h"
+
+namespace affine {
+
+namespace {
+
+struct UnsupportedField {
+  const char* name;
+  const char* neutral;      // JSON; null (not given) is always neutral
+  const char* remedy = "";  // what to do instead, if anything
+};
+
+// To support a field: read it in completion_codec.cc and delete its row.
+constexpr UnsupportedField kUnsupported[] = {
+    {"n", "1", "; send the request several times with different seeds"},
+    {"best_of", "1"},
+    {"suffix", "\"\""},
+    {"presence_penalty", "0"},
+    {"frequency_penalty", "0"},
+    {"repetition_penalty", "1"},
+    {"logit_bias", "{}"},
+    {"min_p", "0"},
+    {"typical_p", "1"},
+    {"min_tokens", "0"},
+    {"length_penalty", "1"},
+    {"use_beam_search", "false"},
+    {"bad_words", "[]"},
+    {"allowed_token_ids", "null"},
+    {"include_stop_str_in_output", "false"},
+    {"spaces_between_special_tokens", "true"},
+    {"truncate_prompt_tokens", "null", "; shorten the prompt"},
+    {"add_special_tokens", "true",
+     "; POST /tokenize with \"add_special_tokens\": false and send the ids as the prompt"},
+    {"return_tokens_as_token_ids", "false", "; use return_token_ids"},
+    {"prompt_embeds", "null"},
+    {"response_format", "{\"type\":\"text\"}"},
+    {"structured_outputs", "null"},
+    {"guided_json", "null"},
+    {"guided_regex", "null"},
+    {"guided_choice", "null"},
+    {"guided_grammar", "null"},
+    {"logits_processors", "[]"},
+};
+
+}  // namespace
+
+void RefuseUnsupportedFields(JsonFields& fields) {
+  for (const UnsupportedField& field : kUnsupported) {
+    const nlohmann::json* value = fields.Find(field.name);
+    if (value == nullptr || *value == nlohmann::json::parse(field.neutral)) continue;
+    fields.Fail(field.name, "`" + std::string(field.name) + "` is " + JsonExcerpt(*value) +
+                                "; it is not supported yet, only " + field.neutral +
+                                " is accepted" + field.remedy);
+  }
+}
+
+}  // namespace affine

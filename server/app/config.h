@@ -1,0 +1,37 @@
+// Everything that can be set about one server process. Flags, environment and defaults fill it in.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace affine {
+
+struct Config {
+  std::string model;  // FOLDER or NAME=FOLDER as given; ResolveConfig splits it
+  std::string served_model_name;
+  std::string device = "cpu";
+  std::string dtype = "auto";
+  int64_t max_model_len = 0;  // tokens; 0: what the checkpoint allows
+
+  std::string host = "127.0.0.1";
+  int64_t port = 8000;  // 0: any free one
+  int64_t http_threads = 2;
+  int64_t max_body_mib = 16;
+  std::string api_key;
+  std::string api_key_file;
+
+  double kv_cache_gib = 0;  // 0: chosen from free memory
+  int64_t block_size = 16;  // tokens
+  bool enable_prefix_caching = true;
+  int64_t max_num_batched_tokens = 2048;
+  int64_t max_num_seqs = 256;
+  int64_t max_num_queued_reqs = 1024;
+  int64_t threads = 0;  // 0: one for each core
+
+  double shutdown_timeout = 30;  // seconds
+  std::string log_level = "info";
+  std::string log_format = "auto";
+  bool vllm_metrics = true;
+};
+
+}  // namespace affine

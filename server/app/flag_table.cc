@@ -1,0 +1,136 @@
+#include "server/app/flag_table.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace affine {
+namespace {
+
+constexpr char kModel[] = "Model";
+constexpr char kPort[] = "Port";
+constexpr char kBatch[] = "Cache and batches";
+constexpr char kProcess[] = "Process";
+
+}  // namespace
+
+FlagTable::FlagTable() {
+  AddModelFlags();
+  AddPortFlags();
+  AddBatchFlags();
+  AddProcessFlags();
+}
+
+void FlagTable::Add(const std::string& group, Flag flag, const std::string& value_name,
+                    std::string help) {
+  flag.group = group;
+  flag.help = std::move(help);
+  if (!value_name.empty()) flag.value_name = value_name;
+  flags_.push_back(std::move(flag));
+}
+
+void FlagTable::AddModelFlags() {
+  Add(kModel, TextFlag("model", &Config::model), "FOLDER",
+      "Checkpoint folder in Hugging Face layout, or NAME=FOLDER to name it at once. May also be "
+      "given without --model=.");
+  Add(kModel, TextFlag("served_model_name", &Config::served_model_name), "NAME",
+      "Name that requests ask for. Empty: the folder's own name.");
+  Add(kModel, TextFlag("device", &Config::device, {"cpu", "cuda"}), "cpu|cuda",
+      "Where the model runs. Refused with the reason when it is not there.");
+  Add(kModel, TextFlag("dtype", &Config::dtype, {"auto", "float32", "bfloat16"}),
+      "auto|float32|bfloat16", "Type of weights and cache. auto: as the checkpoint stores them.");
+  Add(kModel,
+      IntegerFlag("max_model_len", &Config::max_model_len,
+                  {0, 16'777'216, "0 and auto take what the checkpoint allows", true, false}),
+      "N|auto",
+      "Most tokens of a prompt and its output together; 32k is 32000, 32K is 32768. 0 or auto: "
+      "what the checkpoint allows.");
+}
+
+void FlagTable::AddPortFlags() {
+  Add(kPort, TextFlag("host", &Config::host), "ADDRESS",
+      "Address to listen on; 0.0.0.0 listens on every IPv4 interface.");
+  Add(kPort, IntegerFlag("port", &Config::port, {0, 65535, "0 takes any free port", false, false}),
+      "", "TCP port for gRPC and HTTP alike. 0: any free one, shown at the start.");
+  Add(kPort,
+      IntegerFlag("http_threads", &Config::http_threads,
+                  {1, 256, "2 are enough for one model on a small machine", false, false}),
+      "", "Threads for HTTP, JSON, tokenising and detokenising.");
+  Add(kPort,
+      IntegerFlag("max_body_mib", &Config::max_body_mib,
+                  {1, 1024, "requests with larger bodies get 413", false, false}),
+      "", "Largest request body or message, in MiB.");
+  Flag api_key = TextFlag("api_key", &Config::api_key);
+  api_key.secret = true;
+  Add(kPort, std::move(api_key), "KEY",
+      "Key that callers must send as a bearer token. Empty: none. Command lines can be read by "
+      "other users; prefer the environment or --api_key_file.");
+  Add(kPort, TextFlag("api_key_file", &Config::api_key_file), "FILE",
+      "File that holds the key, such as a mounted secret; white space around it is left out.");
+}
+
+void FlagTable::AddBatchFlags() {
+  Add(kBatch,
+      NumberFlag("kv_cache_gib", &Config::kv_cache_gib,
+                 {0, 65536, "0 takes a quarter of the free memory, at most 4"}),
+      "X",
+      "Memory for the paged key-value cache, in GiB. 0: a quarter of the memory that is free "
+      "before loading, at most 4.");
+  Add(kBatch,
+      IntegerFlag("block_size", &Config::block_size,
+                  {16, 256, "16 shares prefixes at the finest grain", false, true}),
+      "", "Tokens in one cache block.");
+  Add(kBatch, BooleanFlag("enable_prefix_caching", &Config::enable_prefix_caching), "",
+      "Keep the blocks of past prompts and reuse them for prompts that begin alike.");
+  Add(kBatch,
+      IntegerFlag("max_num_batched_tokens", &Config::max_num_batched_tokens,
+                  {1, 1'048'576,
+                   "more tokens in a step let long prompts through faster and "
+                   "make everyone else's next token later",
+                   false, false}),
+      "", "Most tokens in one step, prompts' and outputs' together.");
+  Add(kBatch,
+      IntegerFlag("max_num_seqs", &Config::max_num_seqs,
+                  {1, 4096, "requests beyond it wait in the queue", false, false}),
+      "", "Most requests that run at once.");
+  Add(kBatch,
+      IntegerFlag("max_num_queued_reqs", &Config::max_num_queued_reqs,
+                  {1, 1'000'000, "requests beyond it get 429 at once", false, false}),
+      "", "Most requests that wait.");
+  Add(kBatch,
+      IntegerFlag("threads", &Config::threads,
+                  {0, 1024, "0 takes one for each core", false, false}),
+      "", "Threads for the model. 0: one for each core.");
+}
+
+void FlagTable::AddProcessFlags() {
+  Add(kProcess,
+      NumberFlag("shutdown_timeout", &Config::shutdown_timeout,
+                 {0, 86400, "0 cuts running requests off at once"}),
+      "SECONDS",
+      "How long running requests may take to finish after SIGTERM or SIGINT. A second signal cuts "
+      "them off.");
+  Add(kProcess, TextFlag("log_level", &Config::log_level, {"debug", "info", "warning", "error"}),
+      "LEVEL", "Least level that is logged: debug, info, warning or error.");
+  Add(kProcess, TextFlag("log_format", &Config::log_format, {"auto", "json", "text"}),
+      "auto|json|text",
+      "One JSON object or one line of text for each event, on stderr. auto: text on a terminal.");
+  Add(kProcess, BooleanFlag("vllm_metrics", &Config::vllm_metrics), "",
+      "Show metrics under vLLM's names too, for dashboards, autoscalers and gateways.");
+}
+
+const Flag* FlagTable::Find(std::string_view name) const {
+  std::string normal(name);
+  std::replace(normal.begin(), normal.end(), '-', '_');
+  for (const Flag& flag : flags_) {
+    if (flag.name == normal) return &flag;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> FlagTable::Names() const {
+  std::vector<std::string> names;
+  for (const Flag& flag : flags_) names.push_back(flag.name);
+  return names;
+}
+
+}  // namespace affine

@@ -1,0 +1,17 @@
+// affine_server: reads flags, makes the parts, runs the app.
+#include <unistd.h>
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "model/model_loader.h"
+#include "model/tokenizer.h"
+#include "server/app/program.h"
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const affine::ModelLoaders loaders{affine::LoadTokenizer, affine::LoadLanguageModel};
+  affine::Program program(AFFINE_VERSION, loaders, std::cout);
+  return program.Main(arguments, affine::ReadProcessEnvironment(environ));
+}

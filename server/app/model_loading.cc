@@ -1,0 +1,78 @@
+#include "server/app/model_loading.h"
+
+#include <chrono>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "model/model_error.h"
+
+namespace affine {
+namespace {
+
+/// Thrown through a loader from its progress callback.
+class LoadCancelled : public std::exception {};
+
+constexpr char kLogger[] = "affine.load";
+
+}  // namespace
+
+ModelLoading::ModelLoading(ModelLoaders loaders, LoadOptions options, ServerLog& log,
+                           std::function<void()> on_done)
+    : loaders_(std::move(loaders)), options_(std::move(options)), log_(log) {
+  options_.progress = [this](double share) { Report(share); };
+  thread_ = std::thread([this, on_done = std::move(on_done)] {
+    result_ = Load();
+    on_done();
+  });
+}
+
+ModelLoading::~ModelLoading() {
+  Cancel();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::variant<LoadedModel, Outcome> ModelLoading::Take() {
+  thread_.join();
+  return std::move(result_);
+}
+
+std::variant<LoadedModel, Outcome> ModelLoading::Load() {
+  try {
+    return LoadBoth();
+  } catch (const LoadCancelled&) {
+    return Outcome{ExitCode::kDone, ""};
+  } catch (const DeviceError& error) {
+    return Outcome{ExitCode::kUnavailable, error.what()};
+  } catch (const ModelError& error) {
+    return Outcome{ExitCode::kConfig, error.what()};
+  } catch (const std::bad_alloc&) {
+    return Outcome{ExitCode::kFailure, "memory ran out while loading '" + options_.path +
+                                           "'; free some, or lower --kv_cache_gib"};
+  } catch (const std::exception& error) {
+    return Outcome{ExitCode::kBroken,
+                   "internal error while loading '" + options_.path + "': " + error.what()};
+  }
+}
+
+LoadedModel ModelLoading::LoadBoth() {
+  const auto begin = std::chrono::steady_clock::now();
+  log_.Write(LogLevel::kInfo, kLogger, "loading the model", {{"folder", options_.path}});
+  LoadedModel loaded;
+  loaded.tokenizer = loaders_.tokenizer(options_.path);
+  Report(0);
+  loaded.model = loaders_.model(options_);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  loaded.seconds = took.count();
+  return loaded;
+}
+
+void ModelLoading::Report(double share) {
+  if (cancelled_) throw LoadCancelled();
+  const int quarters = static_cast<int>(share * 4);
+  if (quarters <= quarters_told_) return;
+  quarters_told_ = quarters;
+  log_.Write(LogLevel::kInfo, kLogger, "loading the model", {{"percent", quarters * 25}});
+}
+
+}  // namespace affine

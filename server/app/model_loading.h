@@ -1,0 +1,58 @@
+// Loads a tokenizer and a model on a thread of its own, so that the process stays responsive.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <variant>
+
+#include "model/language_model.h"
+#include "model/model_loader.h"
+#include "model/tokenizer.h"
+#include "server/app/exit_code.h"
+#include "server/telemetry/server_log.h"
+
+namespace affine {
+
+/// Where models come from; LoadTokenizer and LoadLanguageModel in the real server. Both throw
+/// ModelError.
+struct ModelLoaders {
+  std::function<std::unique_ptr<Tokenizer>(const std::string& folder)> tokenizer;
+  std::function<std::unique_ptr<LanguageModel>(const LoadOptions& options)> model;
+};
+
+struct LoadedModel {
+  std::unique_ptr<Tokenizer> tokenizer;
+  std::unique_ptr<LanguageModel> model;
+  double seconds = 0;
+};
+
+class ModelLoading {
+ public:
+  /// Starts at once and logs its progress to `log`. `on_done` is called on the loading thread
+  /// when Take would not block.
+  ModelLoading(ModelLoaders loaders, LoadOptions options, ServerLog& log,
+               std::function<void()> on_done);
+  ~ModelLoading();  // cancels and waits
+  /// Gives up at the next report of progress.
+  void Cancel() { cancelled_ = true; }
+  /// Waits for the end. Once only. After Cancel the outcome may be kDone.
+  std::variant<LoadedModel, Outcome> Take();
+
+ private:
+  std::variant<LoadedModel, Outcome> Load();
+  LoadedModel LoadBoth();
+  void Report(double share);
+
+  const ModelLoaders loaders_;
+  LoadOptions options_;
+  ServerLog& log_;
+  std::atomic<bool> cancelled_ = false;
+  int quarters_told_ = 0;  // of the work, for the loading thread alone
+  std::variant<LoadedModel, Outcome> result_;
+  std::thread thread_;
+};
+
+}  // namespace affine

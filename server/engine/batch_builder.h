@@ -1,0 +1,26 @@
+// A step plan in the model's words.
+#pragma once
+
+#include <vector>
+
+#include "model/language_model.h"
+#include "server/engine/live_requests.h"
+#include "server/scheduler/step_plan.h"
+
+namespace affine {
+
+/// Used on the engine's thread alone.
+class BatchBuilder {
+ public:
+  /// `live` outlives this object.
+  explicit BatchBuilder(LiveRequests& live) : live_(live) {}
+  /// Slices in the plan's order, viewing the sequences' own tokens and tables: valid until these
+  /// change, or the next call.
+  StepBatch Build(const StepPlan& plan);
+
+ private:
+  LiveRequests& live_;
+  std::vector<SequenceSlice> slices_;
+};
+
+}  // namespace affine

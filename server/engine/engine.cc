@@ -1,0 +1,182 @@
+#include "server/engine/engine.h"
+
+#include <exception>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "server/engine/fit.h"
+
+namespace affine {
+namespace {
+
+SchedulerOptions ForScheduler(const EngineOptions& options) {
+  return {.max_num_batched_tokens = options.max_num_batched_tokens,
+          .max_num_seqs = options.max_num_seqs,
+          .max_prefill_tokens_beside_decodes = options.max_prefill_tokens_beside_decodes};
+}
+
+RequestError Unavailable() {
+  return {.cause = ErrorCause::kUnavailable,
+          .message = "the server is shutting down and takes no new requests; try another replica",
+          .param = {},
+          .retry_after_seconds = 0};
+}
+
+}  // namespace
+
+Engine::Engine(LanguageModel& model, const EngineOptions& options, const Clock& clock,
+               EngineObserver& observer)
+    : model_(model),
+      clock_(clock),
+      observer_(observer),
+      queue_(options.max_num_queued_reqs, clock),
+      hasher_(options.prefix_hash_key),
+      pool_(model.info().num_blocks, model.info().block_size),
+      tables_(pool_, hasher_, options.enable_prefix_caching),
+      scheduler_(ForScheduler(options), tables_),
+      publisher_(observer),
+      live_(model.info(), scheduler_, publisher_),
+      batch_builder_(live_),
+      commit_(scheduler_, live_, publisher_, observer) {
+  UpdateLoad(0);
+}
+
+Engine::~Engine() {
+  Stop(Unavailable());
+  TakeInbox();
+}
+
+std::variant<RequestHandle, RequestError> Engine::Submit(Request request) {
+  if (std::optional<RequestError> why = WhyNeverFits(request, info())) return *std::move(why);
+  return queue_.Submit(std::move(request));
+}
+
+void Engine::Cancel(RequestHandle handle, std::optional<RequestError> error) {
+  queue_.Cancel(handle, std::move(error));
+}
+
+EngineLoad Engine::load() const {
+  EngineLoad load;
+  {
+    const std::lock_guard lock(load_mutex_);
+    load = load_;
+  }
+  load.waiting = queue_.num_queued();
+  return load;
+}
+
+void Engine::Drain() { queue_.Close(Unavailable()); }
+
+void Engine::Stop(RequestError error) { queue_.Stop(std::move(error)); }
+
+// No work means no request alive, so there is no deadline to wake up for either.
+void Engine::Run() {
+  while (!stopped_) {
+    if (!RunOnce()) queue_.WaitForWork();
+  }
+}
+
+bool Engine::RunOnce() {
+  const Clock::Time begin = clock_.Now();
+  const bool took = TakeInbox();
+  const StepPlan& plan = scheduler_.Plan();
+  if (plan.slices.empty()) return took;
+  StepReport report;
+  NotePlan(plan, clock_.Now(), &report);
+  StepAndCommit(plan, &report);
+  Publish();
+  report.duration = clock_.Now() - begin;
+  report.load = load();
+  observer_.OnStep(report);
+  return true;
+}
+
+// True if anything came or expired. What ends here is told at once, not after the next step.
+bool Engine::TakeInbox() {
+  queue_.Take(&inbox_);
+  const Clock::Time now = clock_.Now();
+  const bool took =
+      !inbox_.submissions.empty() || !inbox_.cancellations.empty() || inbox_.stop.has_value();
+  for (Submission& submission : inbox_.submissions) {
+    live_.Add(submission.handle, std::move(submission.request));
+  }
+  for (Cancellation& cancellation : inbox_.cancellations) {
+    LiveRequest* live = live_.Find(cancellation.handle);
+    if (live == nullptr) continue;
+    if (cancellation.error) {
+      live_.EndWithError(*live, *std::move(cancellation.error), now);
+    } else {
+      live_.End(*live, {.reason = FinishReason::kStop, .error = {}, .stop_token = {}}, {}, now);
+    }
+  }
+  if (inbox_.stop) {
+    live_.EndAll(*inbox_.stop, now);
+    stopped_ = true;
+  }
+  const int32_t expired = live_.EndExpired(now);
+  if (took || expired > 0) Publish();
+  return took || expired > 0;
+}
+
+void Engine::NotePlan(const StepPlan& plan, Clock::Time now, StepReport* report) {
+  int32_t started = 0;
+  for (const Admission& admission : plan.admitted) {
+    RequestFinish& progress = live_.Of(*admission.sequence).progress;
+    if (progress.first_scheduled) continue;  // it comes back from a preemption
+    progress.first_scheduled = now;
+    progress.cached_tokens = admission.cached_tokens;
+    report->prefix_queries += admission.looked_up_tokens;
+    report->prefix_hits += admission.cached_tokens;
+    ++started;
+  }
+  for (const Sequence* sequence : plan.preempted) {
+    LiveRequest& live = live_.Of(*sequence);
+    ++live.progress.preemptions;
+    live.prompt_scores.clear();  // the prompt is computed, and scored, from its start again
+    ++report->preemptions;
+  }
+  UpdateLoad(started);
+}
+
+// A step that throws ends the sequences it was for, and those alone.
+void Engine::StepAndCommit(const StepPlan& plan, StepReport* report) {
+  const StepBatch batch = batch_builder_.Build(plan);
+  const Clock::Time before = clock_.Now();
+  std::span<const SliceResult> results;
+  try {
+    results = model_.Step(batch);
+    CheckResults(batch, results);
+  } catch (const std::exception& error) {
+    commit_.Fail(plan,
+                 {.cause = ErrorCause::kInternal,
+                  .message = std::string("the model's step failed: ") + error.what(),
+                  .param = {},
+                  .retry_after_seconds = 0},
+                 clock_.Now());
+    return;
+  }
+  const Clock::Time after = clock_.Now();
+  report->model = after - before;
+  for (const PlannedSlice& slice : plan.slices) {
+    (slice.decode ? report->decode_tokens : report->prefill_tokens) += slice.count;
+  }
+  report->sampled_tokens = commit_.Apply(plan, results, after);
+}
+
+// The load is settled before clients hear, so that who has its finish finds its blocks free.
+void Engine::Publish() {
+  UpdateLoad(0);
+  const int32_t ended = publisher_.Flush();
+  if (ended > 0) queue_.NoteEnded(ended);
+}
+
+void Engine::UpdateLoad(int32_t started) {
+  queue_.SetWaiting(scheduler_.num_waiting(), started);
+  const std::lock_guard lock(load_mutex_);
+  load_.running = scheduler_.num_running();
+  load_.blocks_used = pool_.num_used();
+  load_.blocks_total = pool_.num_blocks();
+}
+
+}  // namespace affine

@@ -1,0 +1,35 @@
+// What an engine tells of itself; telemetry and the request log listen.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "server/engine/completion_engine.h"
+#include "server/request/token_sink.h"
+
+namespace affine {
+
+struct StepReport {
+  int32_t prefill_tokens = 0;  // prompt tokens computed in the step
+  int32_t decode_tokens = 0;   // sequences that took one token further
+  int32_t sampled_tokens = 0;
+  Clock::Duration duration{};  // plan, model step, commit and publish
+  Clock::Duration model{};     // of that, inside the model
+  EngineLoad load;
+  int64_t prefix_queries = 0;  // prompt tokens looked up in the prefix cache in this step
+  int64_t prefix_hits = 0;     // of those, found
+  int32_t preemptions = 0;
+};
+
+/// Called on the engine's thread; must not block.
+class EngineObserver {
+ public:
+  virtual ~EngineObserver() = default;
+  virtual void OnStep(const StepReport& report) = 0;
+  /// `gap` is the time since that request's previous tokens; called for every token after the
+  /// first.
+  virtual void OnInterTokenGap(Clock::Duration gap) = 0;
+  virtual void OnFinish(const Request& request, const RequestFinish& finish) = 0;
+};
+
+}  // namespace affine

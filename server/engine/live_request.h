@@ -1,0 +1,30 @@
+// One accepted request, from the inbox to its finish.
+#pragma once
+
+#include <vector>
+
+#include "model/language_model.h"
+#include "server/request/request.h"
+#include "server/request/token_sink.h"
+#include "server/scheduler/sequence.h"
+
+namespace affine {
+
+/// Used on the engine's thread alone.
+struct LiveRequest {
+  Request request;
+  Sequence sequence;
+  RequestFinish progress;  // counts and times so far; the finish once reason and end are known
+  Clock::Time last_token{};
+  bool owes_prompt_scores = false;         // asked for and not delivered yet
+  std::vector<ScoredToken> prompt_scores;  // of tokens 1.., as far as computed; until delivered
+};
+
+/// How a request ends.
+struct Ending {
+  FinishReason reason = FinishReason::kStop;
+  std::optional<RequestError> error;  // set exactly with kError
+  std::optional<int32_t> stop_token;
+};
+
+}  // namespace affine

@@ -1,0 +1,63 @@
+// One completion as a front end sees it: started from parameters, read as chunks, cancelled.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "server/request/completion_params.h"
+#include "server/request/served_models.h"
+#include "server/request/token_sink.h"
+
+namespace affine {
+
+struct CompletionUsage {
+  int32_t prompt_tokens = 0;
+  int32_t cached_tokens = 0;
+  int32_t output_tokens = 0;  // delivered: up to the token that completed a stop string
+};
+
+struct CompletionEnd {
+  FinishReason reason = FinishReason::kStop;
+  std::optional<RequestError> error;  // set exactly with kError
+  CompletionUsage usage;
+};
+
+/// A settled piece of the answer. Pieces concatenate to the whole: text byte for byte, ids one by
+/// one, whatever the pieces' borders.
+struct CompletionChunk {
+  // Whole characters, no part of a stop string; with echo the prompt's text first.
+  std::string text;
+  std::vector<int32_t> token_ids;
+  std::vector<ScoredToken> logprobs;         // with `logprobs`: one for each of token_ids
+  std::vector<ScoredToken> prompt_logprobs;  // first chunk only: prompt tokens 1..
+  std::optional<CompletionEnd> end;          // last chunk only
+};
+
+class CompletionCall {
+ public:
+  virtual ~CompletionCall() = default;  // cancels if it has not ended
+  /// The next chunk of everything that has come so far, or none if nothing has come since. Runs
+  /// detokenising and stop strings on the caller's thread. One thread at a time.
+  virtual std::optional<CompletionChunk> Next() = 0;
+  /// Thread-safe. The engine frees the request's blocks before its next step; a last chunk with
+  /// kError follows unless the call had ended.
+  virtual void Cancel(RequestError why) = 0;
+  virtual const std::string& request_id() const = 0;
+  virtual const std::string& model_name() const = 0;
+  virtual const std::vector<int32_t>& prompt_token_ids() const = 0;
+  virtual const Tokenizer& tokenizer() const = 0;
+};
+
+/// Validates `params` against the model it names, tokenises the prompt and submits it. `on_ready`
+/// is called, on the engine's thread, whenever Next() has something new, possibly before this has
+/// returned: it must only post work elsewhere. It is not called after the call was destroyed.
+/// Errors name field, value and limit; nothing is queued then.
+std::variant<std::shared_ptr<CompletionCall>, RequestError> StartCompletion(
+    CompletionParams params, const ServedModels& models, std::function<void()> on_ready);
+
+}  // namespace affine

@@ -1,0 +1,39 @@
+// What a caller asked for, the same whatever front end it came through, before validation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "server/request/clock.h"
+
+namespace affine {
+
+/// Numbers are wide, so that what is out of range can still be named in the error. Fields carry
+/// the names and meanings of affine.v1.CompleteRequest, where defaults and limits stand.
+struct CompletionParams {
+  std::string model;
+  std::variant<std::string, std::vector<int64_t>> prompt;
+  std::optional<int64_t> max_tokens;
+  std::optional<double> temperature;
+  std::optional<int64_t> top_k;
+  std::optional<double> top_p;
+  std::optional<uint64_t> seed;
+  std::vector<std::string> stop;
+  std::vector<int64_t> stop_token_ids;
+  bool ignore_eos = false;
+  bool echo = false;
+  std::optional<int64_t> logprobs;
+  std::optional<int64_t> prompt_logprobs;
+  bool skip_special_tokens = true;
+  std::string request_id;
+  int64_t priority = 0;
+  std::string cache_salt;
+  std::optional<int64_t> timeout_ms;
+  std::optional<Clock::Time> deadline;  // of the RPC itself
+  Clock::Time arrival{};
+};
+
+}  // namespace affine

@@ -1,0 +1,30 @@
+// A completion that has passed validation: token ids in, limits, and where its tokens go.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/sampling_params.h"
+#include "server/request/clock.h"
+#include "server/request/token_sink.h"
+
+namespace affine {
+
+struct Request {
+  std::string id;               // for logs and answers; need not be unique
+  std::vector<int32_t> prompt;  // [1..max_model_len], each in [0, vocab_size)
+  SamplingParams sampling;
+  int32_t max_tokens = 16;  // 0: only the prompt is computed
+  std::vector<int32_t>
+      stop_token_ids;      // sorted; any of them ends the output, itself included in it
+  int32_t priority = 0;    // lower is served first, as in vLLM
+  std::string cache_salt;  // requests share cached prefixes only under the same salt
+  std::optional<Clock::Time> deadline;
+  Clock::Time arrival;              // of the RPC at the front door
+  std::shared_ptr<TokenSink> sink;  // never null
+};
+
+}  // namespace affine

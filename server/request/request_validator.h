@@ -1,0 +1,49 @@
+// From what a caller asked for to what an engine can run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/model_info.h"
+#include "model/tokenizer.h"
+#include "server/request/completion_params.h"
+#include "server/request/request.h"
+#include "server/request/request_error.h"
+
+namespace affine {
+
+/// A request for the engine, and what the text side needs to turn its tokens into the answer.
+struct ValidatedRequest {
+  Request request;  // without a sink
+  std::vector<std::string> stop;
+  std::string echo_text;  // comes before the answer; empty without echo
+  bool skip_special_tokens = true;
+};
+
+/// Thread-safe. Keeps references: both outlive it.
+class RequestValidator {
+ public:
+  static constexpr int32_t kDefaultMaxTokens = 16;
+  static constexpr size_t kMaxStopStrings = 64;
+  static constexpr size_t kMaxStopBytes = 1024;
+  static constexpr size_t kMaxStopTokenIds = 1024;
+  static constexpr size_t kMaxCacheSaltBytes = 256;
+  static constexpr int64_t kMaxPriority = 1000;
+  static constexpr int64_t kMaxTimeoutMs = 86'400'000;
+
+  RequestValidator(const ModelInfo& model, const Tokenizer& tokenizer);
+
+  /// Checks all of `params` but the model's name and tokenises its prompt, cheap checks first.
+  /// `fresh_seed` seeds the draw of a request that brings no seed. Errors are kBadInput and name
+  /// field, value and limit.
+  std::variant<ValidatedRequest, RequestError> Validate(CompletionParams params,
+                                                        uint64_t fresh_seed) const;
+
+ private:
+  const ModelInfo& model_;
+  const Tokenizer& tokenizer_;
+};
+
+}  // namespace affine

@@ -1,0 +1,47 @@
+// The models behind this process, by the names they are served under.
+#pragma once
+
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "model/tokenizer.h"
+#include "server/engine/completion_engine.h"
+#include "server/request/request_error.h"
+
+namespace affine {
+
+struct ServedModel {
+  std::string name;
+  CompletionEngine* engine = nullptr;    // outlives ServedModels
+  const Tokenizer* tokenizer = nullptr;  // outlives ServedModels
+  int64_t created_unix_seconds = 0;
+};
+
+/// Thread-safe. Models are added once loaded and stay; pointers to them stay valid.
+class ServedModels {
+ public:
+  /// `names`: every name that will be served, in order, so that an unknown one can be told from
+  /// one that is still loading.
+  explicit ServedModels(std::vector<std::string> names);
+  void Add(ServedModel model);
+  /// From now on Find answers kUnavailable: the process is draining.
+  void CloseForDrain();
+  /// The model under `name` (empty: the first); kUnknownModel lists the served names, kUnavailable
+  /// says that it is still loading or that the server is draining.
+  std::variant<const ServedModel*, RequestError> Find(std::string_view name) const;
+  std::vector<const ServedModel*> List() const;
+  /// All models are loaded and the process is not draining.
+  bool ready() const;
+
+ private:
+  const std::vector<std::string> names_;
+  mutable std::mutex mutex_;
+  std::deque<ServedModel> models_;
+  bool draining_ = false;
+};
+
+}  // namespace affine

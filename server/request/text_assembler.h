@@ -1,0 +1,38 @@
+// Token ids to the text of the answer, as they come.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "model/tokenizer.h"
+#include "server/request/stop_matcher.h"
+
+namespace affine {
+
+/// The pieces taken concatenate to Tokenizer::Decode of the tokens, cut before the first stop
+/// string, byte for byte. Each piece is whole characters.
+class TextAssembler {
+ public:
+  /// `tokenizer` outlives the assembler.
+  TextAssembler(const Tokenizer& tokenizer, std::span<const std::string> stops,
+                bool skip_special_tokens);
+  /// Takes the next token. True if it completed a stop string: the text has ended then, and what
+  /// comes after is ignored.
+  bool Add(int32_t token);
+  /// No more tokens come: the start of a character that was never finished becomes U+FFFD, and
+  /// what might have begun a stop string is settled. True if that completed a stop string.
+  bool Finish();
+  /// The text that was settled since the last call.
+  std::string Take();
+
+ private:
+  const Tokenizer& tokenizer_;
+  const bool skip_special_tokens_;
+  StopMatcher stops_;
+  std::string unfinished_;  // 0 to 3 bytes: the start of a character
+  std::string settled_;
+  bool ended_ = false;
+};
+
+}  // namespace affine

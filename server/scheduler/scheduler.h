@@ -1,0 +1,64 @@
+// Decides what each step computes.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "server/scheduler/block_tables.h"
+#include "server/scheduler/sequence.h"
+#include "server/scheduler/step_budget.h"
+#include "server/scheduler/step_plan.h"
+
+namespace affine {
+
+struct SchedulerOptions {
+  int32_t max_num_batched_tokens = 2048;  // in one step; at least max_num_seqs
+  int32_t max_num_seqs = 256;             // most sequences that hold blocks at once
+  /// Most prefill tokens in a step that also decodes, for even gaps between tokens; 0: no bound.
+  int32_t max_prefill_tokens_beside_decodes = 0;
+};
+
+/// Rank is priority, then arrival. Blocks are handed out in order of rank, and whoever lacks one
+/// takes it from the last in rank, who recomputes later; so the first in rank always advances, and
+/// there is no livelock. Waiting sequences never displace running ones. Not thread-safe.
+class Scheduler {
+ public:
+  /// `tables` outlives the scheduler. Throws std::invalid_argument if the options contradict.
+  Scheduler(const SchedulerOptions& options, BlockTables& tables);
+
+  /// `sequence` waits. It must fit the cache alone, and stay where it is until removed.
+  void Add(Sequence& sequence);
+  /// Forgets the sequence, waiting or running, and frees its blocks.
+  void Remove(Sequence& sequence);
+  /// The next step, empty only if there are no sequences. Valid until the next call. Sequences of
+  /// the plan may be removed before the step is committed.
+  const StepPlan& Plan();
+  /// The step has computed `slice`.
+  void Commit(const PlannedSlice& slice);
+
+  const std::vector<Sequence*>& running() const { return running_; }
+  int32_t num_running() const { return static_cast<int32_t>(running_.size()); }
+  int32_t num_waiting() const { return static_cast<int32_t>(waiting_.size()); }
+
+ private:
+  struct Rank {
+    bool operator()(const Sequence* a, const Sequence* b) const { return a->Before(*b); }
+  };
+
+  void ScheduleRunning(StepBudget& budget);
+  void AdmitWaiting(StepBudget& budget);
+  bool HasRoomFor(const Sequence& sequence, std::span<const int32_t> prefix) const;
+  int32_t GrowOrPreempt(size_t index, int32_t count);
+  bool PreemptAfter(size_t index);
+  void Preempt(size_t index);
+  void AddSlice(Sequence& sequence, int32_t count);
+
+  const SchedulerOptions options_;
+  BlockTables& tables_;
+  std::set<Sequence*, Rank> waiting_;
+  std::vector<Sequence*> running_;  // in order of rank
+  StepPlan plan_;
+};
+
+}  // namespace affine

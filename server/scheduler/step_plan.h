@@ -1,0 +1,44 @@
+// What one step is to compute, and what had to happen for it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "server/scheduler/sequence.h"
+
+namespace affine {
+
+/// Tokens [start, start + count) of a sequence; their blocks are allocated.
+struct PlannedSlice {
+  Sequence* sequence = nullptr;
+  int32_t start = 0;
+  int32_t count = 0;
+  bool decode = false;  // computes the token sampled last, and that alone
+
+  int32_t end() const { return start + count; }
+  /// A token follows: these reach the end of a sequence that may still grow.
+  bool sample() const {
+    return end() == sequence->length() && sequence->length() < sequence->max_length;
+  }
+};
+
+/// A sequence that left the waiting ones in this step.
+struct Admission {
+  Sequence* sequence = nullptr;
+  int32_t looked_up_tokens = 0;  // all of the sequence's, or 0 if it was not looked up
+  int32_t cached_tokens = 0;     // of these, found in the prefix index
+};
+
+struct StepPlan {
+  std::vector<PlannedSlice> slices;  // decodes, then prefill chunks, each in order of rank
+  std::vector<Admission> admitted;
+  std::vector<Sequence*> preempted;  // they wait again and hold no blocks
+
+  void Clear() {
+    slices.clear();
+    admitted.clear();
+    preempted.clear();
+  }
+};
+
+}  // namespace affine

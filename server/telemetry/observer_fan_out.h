@@ -1,0 +1,27 @@
+// Lets several parts hear what one engine and one edge tell.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server/api/api_server.h"
+#include "server/engine/engine_observer.h"
+
+namespace affine {
+
+/// Passes every call on to each listener, in the order given. As thread-safe as they are.
+class ObserverFanOut final : public EngineObserver, public ApiObserver {
+ public:
+  /// The listeners outlive this.
+  ObserverFanOut(std::vector<EngineObserver*> engine, std::vector<ApiObserver*> api);
+  void OnStep(const StepReport& report) override;
+  void OnInterTokenGap(Clock::Duration gap) override;
+  void OnFinish(const Request& request, const RequestFinish& finish) override;
+  void OnRefused(const std::string& request_id, const RequestError& error) override;
+
+ private:
+  const std::vector<EngineObserver*> engine_;
+  const std::vector<ApiObserver*> api_;
+};
+
+}  // namespace affine

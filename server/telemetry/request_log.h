@@ -1,0 +1,29 @@
+// One line for each request that finished or was refused; prompts and outputs never.
+#pragma once
+
+#include <string>
+
+#include "server/api/api_server.h"
+#include "server/engine/engine_observer.h"
+#include "server/telemetry/server_log.h"
+
+namespace affine {
+
+/// Thread-safe. Lines carry request_id, model, prompt_tokens, output_tokens, cached_tokens,
+/// queue_ms, ttft_ms, duration_ms, finish_reason, code ("OK" or the gRPC status by name) and, with
+/// an error, its cause, text and parameter. A time that there was not is left out.
+class RequestLog final : public EngineObserver, public ApiObserver {
+ public:
+  /// `log` outlives this. `model_name` is the name that the model is served under.
+  RequestLog(ServerLog& log, std::string model_name);
+  void OnStep(const StepReport& report) override {}
+  void OnInterTokenGap(Clock::Duration gap) override {}
+  void OnFinish(const Request& request, const RequestFinish& finish) override;
+  void OnRefused(const std::string& request_id, const RequestError& error) override;
+
+ private:
+  ServerLog& log_;
+  const std::string model_name_;
+};
+
+}  // namespace affine

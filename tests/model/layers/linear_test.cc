@@ -1,0 +1,102 @@
+#include "model/layers/linear.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/tensor_source.h"
+
+namespace affine {
+namespace {
+
+class LinearTest : public testing::TestWithParam<ElementType> {
+ protected:
+  std::vector<float> Run(const Linear& linear, const std::vector<float>& x, int64_t rows,
+                         CpuIsa isa = DetectCpuIsa(), int threads = 2) {
+    WorkerTeam team(threads);
+    std::vector<float> y(rows * linear.padded_out_features());
+    linear.Forward({x.data(), linear.in_features(), rows, y.data(), linear.padded_out_features()},
+                   KernelsFor(isa), team);
+    return y;
+  }
+
+  WorkerTeam team_{2};
+};
+
+TEST_P(LinearTest, AgreesWithTorchInDoublePrecision) {
+  const int64_t in = 48, out = 37, rows = 11;
+  const TensorSource weight = TensorSource::Random({out, in}, 1), bias = TensorSource::Random({out}, 2);
+  const TensorSource x = TensorSource::Random({rows, in}, 3);
+  Linear linear(in, out, GetParam());
+  linear.SetWeight(0, weight.view(), team_);
+  linear.SetBias(0, bias.view());
+  const std::vector<float> y = Run(linear, x.values(), rows);
+
+  const auto tensor = [](const TensorSource& source, at::IntArrayRef shape) {
+    return at::tensor(source.values()).view(shape);
+  };
+  at::Tensor w = tensor(weight, {out, in});
+  if (GetParam() == ElementType::kBfloat16) w = w.to(at::kBFloat16);
+  const at::Tensor expected =
+      at::linear(tensor(x, {rows, in}).to(at::kDouble), w.to(at::kDouble), tensor(bias, {out}).to(at::kDouble));
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t j = 0; j < out; ++j) {
+      EXPECT_NEAR(y[r * linear.padded_out_features() + j], expected[r][j].item<double>(), 1e-4);
+    }
+  }
+}
+
+TEST_P(LinearTest, ARowsBitsDependOnNothingBesideIt) {
+  const int64_t in = 64, out = 200, most = 201;
+  const TensorSource weight = TensorSource::Random({out, in}, 1), x = TensorSource::Random({most, in}, 3);
+  Linear linear(in, out, GetParam());
+  linear.SetWeight(0, weight.view(), team_);
+  const std::vector<float> reference = Run(linear, x.values(), most);
+  for (int64_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 13, 32, 64, 96, 97, 200}) {
+    for (int threads : {1, 2, 3}) {
+      const std::vector<float> y = Run(linear, x.values(), rows, DetectCpuIsa(), threads);
+      EXPECT_TRUE(std::equal(y.begin(), y.end(), reference.begin())) << rows << " rows";
+    }
+  }
+}
+
+TEST_P(LinearTest, EveryInstructionSetGivesTheSameBits) {
+  const TensorSource weight = TensorSource::Random({40, 32}, 1), x = TensorSource::Random({9, 32}, 3);
+  Linear linear(32, 40, GetParam());
+  linear.SetWeight(0, weight.view(), team_);
+  const std::vector<float> reference = Run(linear, x.values(), 9, CpuIsa::kPortable);
+  for (CpuIsa isa : SupportedCpuIsas()) EXPECT_EQ(Run(linear, x.values(), 9, isa), reference);
+}
+
+TEST_P(LinearTest, FusedPartsEqualSeparateLayers) {
+  const TensorSource first = TensorSource::Random({20, 32}, 1), second = TensorSource::Random({16, 32}, 2);
+  const TensorSource x = TensorSource::Random({5, 32}, 3), bias = TensorSource::Random({16}, 4);
+  Linear fused(32, 48, GetParam()), alone(32, 16, GetParam());
+  fused.SetWeight(0, first.view(), team_);
+  fused.SetWeight(32, second.view(), team_);
+  fused.SetBias(32, bias.view());
+  alone.SetWeight(0, second.view(), team_);
+  alone.SetBias(0, bias.view());
+  const std::vector<float> both = Run(fused, x.values(), 5), one = Run(alone, x.values(), 5);
+  for (int64_t r = 0; r < 5; ++r) {
+    for (int64_t j = 0; j < 16; ++j) EXPECT_EQ(both[r * 48 + 32 + j], one[r * 16 + j]);
+    for (int64_t j = 20; j < 32; ++j) EXPECT_EQ(both[r * 48 + j], 0.0f);
+  }
+}
+
+TEST_P(LinearTest, AccumulatesOntoAResidual) {
+  const TensorSource weight = TensorSource::Random({16, 32}, 1), x = TensorSource::Random({3, 32}, 3);
+  const TensorSource bias = TensorSource::Random({16}, 4);
+  Linear linear(32, 16, GetParam());
+  linear.SetWeight(0, weight.view(), team_);
+  linear.SetBias(0, bias.view());
+  const std::vector<float> plain = Run(linear, x.values(), 3);
+  std::vector<float> y(3 * 16, 2.0f);
+  linear.Forward({x.values().data(), 32, 3, y.data(), 16, true}, KernelsFor(DetectCpuIsa()), team_);
+  for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], plain[i] + 2.0f, 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Elements, LinearTest,
+                         testing::Values(ElementType::kFloat32, ElementType::kBfloat16));
+
+}  // namespace
+}  // namespace affine

@@ -1,0 +1,15 @@
+#include "model/quoted.h"
+
+#include <gtest/gtest.h>
+
+namespace affine {
+namespace {
+
+TEST(QuotedTest, EscapesWhatCouldDisturbATerminalAndCutsLongTexts) {
+  EXPECT_EQ(Quoted("plain name"), "'plain name'");
+  EXPECT_EQ(Quoted("\x1b[31m'\xff\n"), "'\\x1b[31m\\x27\\xff\\x0a'");
+  EXPECT_EQ(Quoted(std::string(121, 'a')), "'" + std::string(120, 'a') + "...'");
+}
+
+}  // namespace
+}  // namespace affine

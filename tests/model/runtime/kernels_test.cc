@@ -1,0 +1,172 @@
+#include "model/runtime/kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "model/runtime/bfloat16.h"
+
+namespace affine {
+namespace {
+
+std::vector<float> Draw(size_t n, uint32_t seed, float scale = 1.0f) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<float> normal(0.0f, scale);
+  std::vector<float> x(n);
+  for (float& v : x) v = normal(engine);
+  return x;
+}
+
+// Panels of a matrix [k, 16 * panels] in the layout of kernels.h, and the values they hold.
+struct Panels {
+  std::vector<char> bytes;
+  std::vector<float> values;  // [k, 16 * panels]
+  int64_t stride;
+};
+
+Panels MakePanels(ElementType type, int64_t k, int64_t panels, uint32_t seed) {
+  Panels made;
+  made.values = Draw(k * kPanelWidth * panels, seed);
+  made.stride = k * kPanelWidth * ElementBytes(type);
+  made.bytes.resize(made.stride * panels);
+  for (int64_t i = 0; i < k; ++i) {
+    for (int64_t j = 0; j < kPanelWidth * panels; ++j) {
+      float& value = made.values[i * kPanelWidth * panels + j];
+      char* panel = made.bytes.data() + j / kPanelWidth * made.stride;
+      const int64_t column = j % kPanelWidth;
+      if (type == ElementType::kFloat32) {
+        std::memcpy(panel + 4 * (i * kPanelWidth + column), &value, 4);
+      } else {
+        const uint16_t bits = ToBfloat16(value);
+        value = FromBfloat16(bits);
+        std::memcpy(panel + 2 * (i / 2 * 2 * kPanelWidth + 2 * column + i % 2), &bits, 2);
+      }
+    }
+  }
+  return made;
+}
+
+class KernelsTest : public testing::TestWithParam<CpuIsa> {
+ protected:
+  const Kernels& kernels_ = KernelsFor(GetParam());
+  const Kernels& portable_ = KernelsFor(CpuIsa::kPortable);
+};
+
+TEST_P(KernelsTest, MultiplyIsOneChainOfFusedMultiplyAddsForEveryTileShape) {
+  constexpr int64_t kDepth = 38;
+  for (ElementType type : {ElementType::kFloat32, ElementType::kBfloat16}) {
+    for (int rows = 1; rows <= kMaxTileRows; ++rows) {
+      for (int panels = 1; panels <= MaxTilePanels(rows); ++panels) {
+        const Panels weight = MakePanels(type, kDepth, panels, 7);
+        const std::vector<float> a = Draw(rows * kDepth, 8);
+        const int64_t width = kPanelWidth * panels;
+        std::vector<float> c(rows * width, 0.5f), expected = c;
+        for (int r = 0; r < rows; ++r) {
+          for (int64_t j = 0; j < width; ++j) {
+            for (int64_t i = 0; i < kDepth; ++i) {
+              float& sum = expected[r * width + j];
+              sum = std::fma(a[r * kDepth + i], weight.values[i * width + j], sum);
+            }
+          }
+        }
+        kernels_.multiply(type, {a.data(), kDepth, rows, weight.bytes.data(), weight.stride, panels,
+                                 kDepth, c.data(), width, true});
+        EXPECT_EQ(c, expected) << rows << " rows, " << panels << " panels";
+      }
+    }
+  }
+}
+
+TEST_P(KernelsTest, MultiplyCutIntoPartsOfTheDepthGivesTheSameBits) {
+  const Panels weight = MakePanels(ElementType::kBfloat16, 32, 1, 3);
+  const std::vector<float> a = Draw(4 * 32, 4);
+  std::vector<float> whole(4 * 16), parts(4 * 16);
+  TileArgs args = {a.data(), 32, 4, weight.bytes.data(), weight.stride, 1, 32, whole.data(), 16, false};
+  kernels_.multiply_bf16(args);
+  args.c = parts.data();
+  args.k = 12;
+  kernels_.multiply_bf16(args);
+  args.a += 12;
+  args.panel = weight.bytes.data() + 12 * kPanelWidth * 2;
+  args.k = 20;
+  args.accumulate = true;
+  kernels_.multiply_bf16(args);
+  EXPECT_EQ(whole, parts);
+}
+
+TEST_P(KernelsTest, EveryKernelGivesTheBitsOfThePortableOne) {
+  for (int64_t n : {1, 15, 16, 17, 100, 576}) {
+    const std::vector<float> x = Draw(n, 1, 4.0f), y = Draw(n, 2);
+    std::vector<float> a(n), b(n);
+    kernels_.rms_norm(x.data(), y.data(), 1e-5f, n, a.data());
+    portable_.rms_norm(x.data(), y.data(), 1e-5f, n, b.data());
+    EXPECT_EQ(a, b);
+    kernels_.silu_multiply(x.data(), y.data(), n, a.data());
+    portable_.silu_multiply(x.data(), y.data(), n, b.data());
+    EXPECT_EQ(a, b);
+    a = b = x;
+    kernels_.sigmoid(a.data(), n);
+    portable_.sigmoid(b.data(), n);
+    EXPECT_EQ(a, b);
+    a = b = x;
+    EXPECT_EQ(kernels_.exp_sum(a.data(), n, 0.3f, 1.7f), portable_.exp_sum(b.data(), n, 0.3f, 1.7f));
+    EXPECT_EQ(a, b);
+    EXPECT_EQ(kernels_.max(x.data(), n), portable_.max(x.data(), n));
+    a = b = x;
+    kernels_.scale_add(0.7f, y.data(), n, a.data());
+    portable_.scale_add(0.7f, y.data(), n, b.data());
+    EXPECT_EQ(a, b);
+  }
+}
+
+TEST_P(KernelsTest, ExponentialsAreWithinThreeUlp) {
+  std::vector<float> x;
+  for (float v = -87.0f; v < 88.0f; v += 0.0137f) x.push_back(v);
+  std::vector<float> y = x;
+  kernels_.exp_sum(y.data(), static_cast<int64_t>(y.size()), 0.0f, 1.0f);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double exact = std::exp(static_cast<double>(x[i]));
+    EXPECT_NEAR(y[i] / exact, 1.0, 3 * 1.2e-7) << x[i];
+  }
+}
+
+TEST_P(KernelsTest, MaskedScoresWeighExactlyNothing) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> x = {0.0f, -infinity, -200.0f, 0.0f};
+  EXPECT_EQ(kernels_.exp_sum(x.data(), 4, 0.0f, 1.0f), 2.0f);
+  EXPECT_EQ(x, (std::vector<float>{1.0f, 0.0f, 0.0f, 1.0f}));
+}
+
+TEST_P(KernelsTest, NaNIsNeitherHiddenByExponentialsNorTakenForFinite) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (int64_t at : {0, 5, 16, 18}) {
+    std::vector<float> x(19, 1.0f);
+    EXPECT_TRUE(kernels_.all_finite(x.data(), 19));
+    x[at] = std::numeric_limits<float>::infinity();
+    EXPECT_FALSE(kernels_.all_finite(x.data(), 19));
+    x[at] = nan;
+    EXPECT_FALSE(kernels_.all_finite(x.data(), 19));
+    EXPECT_TRUE(std::isnan(kernels_.exp_sum(x.data(), 19, 0.0f, 1.0f)));
+  }
+}
+
+TEST_P(KernelsTest, RmsNormAgreesWithDoublePrecision) {
+  const std::vector<float> x = Draw(333, 5), weight = Draw(333, 6);
+  double squares = 0.0;
+  for (float v : x) squares += static_cast<double>(v) * v;
+  std::vector<float> out(333);
+  kernels_.rms_norm(x.data(), weight.data(), 1e-5f, 333, out.data());
+  for (size_t i = 0; i < x.size(); ++i) {
+    EXPECT_NEAR(out[i], x[i] / std::sqrt(squares / 333 + 1e-5) * weight[i], 1e-5);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllIsas, KernelsTest, testing::ValuesIn(SupportedCpuIsas()),
+                         [](const auto& info) { return std::string(CpuIsaName(info.param)); });
+
+}  // namespace
+}  // namespace affine

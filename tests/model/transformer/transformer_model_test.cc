@@ -1,0 +1,194 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+
+#include "model/model_loader.h"
+#include "tests/support/tiny_model.h"
+
+namespace affine {
+namespace {
+
+// Untied, so that a broken embedding does not break everybody's logits.
+const nlohmann::json kAffine = {
+    {"tie_word_embeddings", false},
+    {"attention",
+     {{"denominator", "learned_sink"},
+      {"affine", {{"alpha_activation", "linear_clipping"}, {"normalizer", "visible"}}},
+      {"gate", "headwise"}}}};
+
+// One sequence that a test moves on, with blocks of its own.
+struct Sequence {
+  std::vector<int32_t> tokens;
+  std::vector<int32_t> blocks;
+  SamplingParams sampling = {.temperature = 0.8f, .seed = 5, .top_log_probs = 2, .prompt_top_log_probs = 0};
+  size_t done = 0;
+
+  SequenceSlice Next(size_t count) const {
+    SequenceSlice slice;
+    slice.tokens = std::span(tokens).subspan(done, count);
+    slice.start = static_cast<int32_t>(done);
+    slice.block_table = blocks;
+    slice.sampling = &sampling;
+    slice.sample = done + count == tokens.size();
+    const size_t targets = slice.sample ? count - 1 : count;
+    slice.targets = std::span(tokens).subspan(done + 1, targets);
+    return slice;
+  }
+};
+
+std::vector<int32_t> Prompt(size_t n, uint32_t seed) {
+  std::mt19937 engine(seed);
+  std::vector<int32_t> tokens(n);
+  for (int32_t& t : tokens) t = static_cast<int32_t>(3 + engine() % 60);
+  return tokens;
+}
+
+std::vector<int32_t> Blocks(int32_t first, int32_t count) {
+  std::vector<int32_t> blocks(count);
+  std::iota(blocks.rbegin(), blocks.rend(), first);
+  return blocks;
+}
+
+class TransformerModelTest : public testing::TestWithParam<const char*> {
+ protected:
+  std::unique_ptr<LanguageModel> Load(int threads = 2, int32_t block_size = 16) {
+    LoadOptions options;
+    options.path = tiny_.path();
+    options.dtype = GetParam();
+    options.kv_cache_bytes = 8 << 20;
+    options.num_threads = threads;
+    options.block_size = block_size;
+    options.max_batched_tokens = 256;
+    return LoadLanguageModel(options);
+  }
+
+  // All that a sequence gives: scores of the prompt, then `steps` sampled tokens.
+  static std::vector<float> Generate(LanguageModel& model, Sequence sequence, size_t chunk, int steps) {
+    std::vector<float> numbers;
+    const auto take = [&](const SliceResult& result) {
+      EXPECT_TRUE(result.finite);
+      for (const ScoredToken& token : result.scored) numbers.push_back(token.log_prob);
+      if (!result.sampled) return;
+      numbers.push_back(static_cast<float>(result.sampled->id));
+      numbers.push_back(result.sampled->log_prob);
+      for (const auto& [id, log_prob] : result.sampled->top) numbers.push_back(log_prob);
+      sequence.tokens.push_back(result.sampled->id);
+    };
+    const size_t prompt = sequence.tokens.size();
+    while (sequence.tokens.size() < prompt + steps) {
+      const size_t left = sequence.tokens.size() - sequence.done;
+      const size_t count = std::min(left, chunk);
+      const SequenceSlice slice = sequence.Next(count);
+      const SliceResult result = model.Step({.copies = {}, .slices = std::span(&slice, 1)})[0];
+      sequence.done += count;
+      take(result);
+      if (!result.finite) break;
+    }
+    return numbers;
+  }
+
+  TinyModel tiny_{kAffine};
+};
+
+TEST_P(TransformerModelTest, ChunksBlocksAndThreadsLeaveEveryBitAsItIs) {
+  const Sequence sequence{Prompt(70, 1), Blocks(3, 8)};
+  const auto model = Load();
+  const std::vector<float> reference = Generate(*model, sequence, 1000, 12);
+  for (size_t chunk : {1, 7, 16, 64}) EXPECT_EQ(Generate(*model, sequence, chunk, 12), reference);
+  EXPECT_EQ(Generate(*Load(1), sequence, 9, 12), reference);
+  EXPECT_EQ(Generate(*Load(3, 64), sequence, 33, 12), reference);
+}
+
+TEST_P(TransformerModelTest, BatchMatesLeaveEveryBitAsItIs) {
+  const auto model = Load();
+  std::vector<Sequence> mates;
+  for (uint32_t i = 0; i < 7; ++i) {
+    mates.push_back({Prompt(5 + 9 * i, i), Blocks(static_cast<int32_t>(8 * i), 6)});
+  }
+  std::vector<std::vector<float>> alone;
+  for (const Sequence& mate : mates) alone.push_back(Generate(*model, mate, 1000, 1));
+  std::vector<SequenceSlice> slices;
+  for (const Sequence& mate : mates) slices.push_back(mate.Next(mate.tokens.size()));
+  const auto results = model->Step({.copies = {}, .slices = slices});
+  for (size_t i = 0; i < mates.size(); ++i) {
+    std::vector<float> together;
+    for (const ScoredToken& token : results[i].scored) together.push_back(token.log_prob);
+    together.push_back(static_cast<float>(results[i].sampled->id));
+    together.push_back(results[i].sampled->log_prob);
+    for (const auto& [id, log_prob] : results[i].sampled->top) together.push_back(log_prob);
+    EXPECT_EQ(together, alone[i]);
+  }
+}
+
+TEST_P(TransformerModelTest, ACopiedBlockContinuesAsTheOriginal) {
+  const auto model = Load();
+  Sequence sequence{Prompt(20, 3), Blocks(0, 4)};
+  const std::vector<float> reference = Generate(*model, sequence, 1000, 6);
+  Sequence fork{Prompt(20, 3), Blocks(10, 4)};
+  // The first 19 tokens fill block 0 and part of block 1 of the original.
+  const std::vector<BlockCopy> copies = {{sequence.blocks[0], fork.blocks[0]},
+                                         {sequence.blocks[1], fork.blocks[1]}};
+  fork.done = 19;
+  const SequenceSlice slice = fork.Next(1);
+  const SliceResult result = model->Step({.copies = copies, .slices = std::span(&slice, 1)})[0];
+  EXPECT_EQ(static_cast<float>(result.sampled->id), reference[19]);
+  EXPECT_EQ(result.sampled->log_prob, reference[20]);
+}
+
+TEST_P(TransformerModelTest, ANonFiniteSequenceIsToldAndItsMatesAreUnchanged) {
+  const Sequence good{Prompt(30, 4), Blocks(0, 4)};
+  const std::vector<float> reference = Generate(*Load(), good, 1000, 1);
+  tiny_.BreakEmbedding(1);
+  const auto model = Load();
+  Sequence bad{Prompt(30, 5), Blocks(8, 4)};
+  bad.tokens[12] = 1;
+  const std::vector<SequenceSlice> slices = {bad.Next(30), good.Next(30)};
+  const auto results = model->Step({.copies = {}, .slices = slices});
+  EXPECT_FALSE(results[0].finite);
+  EXPECT_FALSE(results[0].sampled.has_value());
+  EXPECT_TRUE(results[1].finite);
+  EXPECT_EQ(static_cast<float>(results[1].sampled->id), reference[29]);
+  EXPECT_EQ(results[1].sampled->log_prob, reference[30]);
+  // Its blocks serve another sequence afterwards as if they were new.
+  const Sequence heir{good.tokens, bad.blocks};
+  EXPECT_EQ(Generate(*model, heir, 11, 1), reference);
+}
+
+TEST_P(TransformerModelTest, ABrokenChunkIsToldBeforeAnyLogitsAreWanted) {
+  tiny_.BreakEmbedding(1);
+  const auto model = Load();
+  Sequence bad{Prompt(30, 5), Blocks(8, 4)};
+  bad.tokens[9] = 1;
+  SequenceSlice slice = bad.Next(10);
+  slice.targets = {};
+  EXPECT_FALSE(model->Step({.copies = {}, .slices = std::span(&slice, 1)})[0].finite);
+}
+
+TEST_P(TransformerModelTest, WidthsThatFillNoWholePanelGiveTheSameBitsToo) {
+  const nlohmann::json narrow = {{"hidden_size", 40}, {"intermediate_size", 50}};
+  const TinyModel odd(narrow);
+  LoadOptions options;
+  options.path = odd.path();
+  options.dtype = GetParam();
+  options.kv_cache_bytes = 8 << 20;
+  const auto model = LoadLanguageModel(options);
+  const Sequence sequence{Prompt(40, 1), Blocks(0, 4)};
+  const std::vector<float> reference = Generate(*model, sequence, 1000, 5);
+  for (size_t chunk : {1, 7}) EXPECT_EQ(Generate(*model, sequence, chunk, 5), reference);
+}
+
+TEST_P(TransformerModelTest, MoreTokensThanWereLoadedForAreRefused) {
+  const auto model = Load();
+  const Sequence sequence{Prompt(257, 6), Blocks(0, 20)};
+  const SequenceSlice slice = sequence.Next(257);
+  EXPECT_THROW(model->Step({.copies = {}, .slices = std::span(&slice, 1)}), std::length_error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, TransformerModelTest, testing::Values("float32", "bfloat16"));
+
+}  // namespace
+}  // namespace affine

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Sets up, builds and runs every test, on a bare Debian 12.
+#
+#   tests/run.sh [--quick]
+#
+# --quick leaves out the sanitizer builds, the reference on a full torch, and tests marked slow.
+# Each step's output is shown; a table at the end says what passed and how long it took.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../deploy/setup.sh"
+
+quick=
+case ${1:-} in
+  --quick) quick=yes ;;
+  "") ;;
+  *) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+esac
+results=()
+failed=0
+
+# step NAME COMMAND...: runs it, remembers how it ended.
+step() {
+  local name=$1 begin=$SECONDS verdict=passed; shift
+  say "$name"
+  "$@" || { verdict=FAILED; failed=$((failed + 1)); }
+  results+=("$(printf '%-44s %-7s %5d s' "$name" "$verdict" $((SECONDS - begin)))")
+}
+
+set_up() {
+  debian_packages "$repo/deploy/debian-packages.txt" "$repo/tests/debian-packages.txt"
+  make_venv
+  libtorch
+  python_packages tests -r "$repo/deploy/requirements.txt" -r "$repo/tests/requirements.txt"
+  python_packages client -e "$repo/clients/python"
+  python_packages convert --no-deps -e "$repo/model/convert"
+  default_models
+}
+
+formatting() {
+  (cd "$repo" && git ls-files -co --exclude-standard '*.h' '*.cc' | xargs clang-format-14 --dry-run -Werror)
+}
+
+full_torch() { # for the reference: LibTorch's wheel lacks the CUDA libraries that `import torch` asks for
+  local reference=$repo/.venv-reference
+  [ -x "$reference/bin/pip" ] || python3 -m venv "$reference"
+  (venv=$reference && need_disk 8 && python_packages reference -r "$repo/tests/golden/requirements.txt")
+}
+
+sanitized() {
+  local preset=$1
+  build_targets "$preset" "$build-$preset" core_tests && ctest --test-dir "$build-$preset" -L core -j2 --output-on-failure
+}
+
+test_python() {
+  local marks=()
+  [ -z "$quick" ] || marks=(-m "not slow")
+  (cd "$repo" && AFFINE_SERVER_BINARY=$build/server/app/affine_server AFFINE_SCORE=$build/tests/golden/affine_score \
+    AFFINE_COMPLETE_EXAMPLE=$build/clients/cpp/affine_complete_example AFFINE_TEST_MODEL=$default_model \
+    AFFINE_TEST_PLAIN_MODEL=$plain_model "$venv/bin/python" -m pytest -q -p no:cacheprovider "${marks[@]}" "$@")
+}
+
+set_up
+python=$venv/bin/python
+lines=100000
+[ -z "$quick" ] || lines=5000
+step "formatting" formatting
+step "build" build_targets release "$build" all
+step "arrows between rooms, and the wall" "$python" "$repo/tests/rooms.py" "$build"
+step "C++ tests" ctest --test-dir "$build" -j2 --output-on-failure
+if [ -z "$quick" ]; then
+  step "core under the address sanitizer" sanitized asan
+  step "core under the thread sanitizer" sanitized tsan
+fi
+step "converter, clients" test_python tests/model/convert tests/clients
+step "golden values" test_python tests/golden/test_against_model.py tests/golden/test_score_program.py tests/golden/test_compare_with_transformers.py
+step "tokenizer against the tokenizers package" "$python" "$repo/tests/model/tokenizer/compare_with_hf.py" \
+  --program "$build/tests/model/tokenizer/tokenize_lines" --lines "$lines" "$plain_model"
+step "the real server" test_python tests/integration
+if [ -z "$quick" ]; then
+  step "full torch for the reference" full_torch
+  step "the reference itself" "$repo/.venv-reference/bin/python" -m pytest -q -p no:cacheprovider -c "$repo/tests/pytest.ini" "$repo/tests/golden/test_reference.py"
+fi
+
+printf '\n%s\n' "${results[@]}"
+printf '%d passed, %d failed\n' $((${#results[@]} - failed)) "$failed"
+[ "$failed" = 0 ]

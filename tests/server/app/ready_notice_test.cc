@@ -1,0 +1,49 @@
+#include "server/app/ready_notice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace affine {
+namespace {
+
+using testing::HasSubstr;
+
+ReadyNotice Notice() { return {"1.2.3", "smol", "127.0.0.1", 8000, 1.26, false}; }
+
+ModelInfo Info() {
+  ModelInfo info;
+  info.architecture = "LlamaForCausalLM";
+  info.dtype = "bfloat16";
+  info.device = "cpu";
+  return info;
+}
+
+TEST(ReadyNoticeTest, SaysWhatIsServedWhere) {
+  EXPECT_THAT(Notice().Text(Info()),
+              HasSubstr("affine_server 1.2.3 serves smol (LlamaForCausalLM, bfloat16, cpu) on "
+                        "http://127.0.0.1:8000, gRPC and HTTP, loaded in 1.3 s\n"));
+}
+
+TEST(ReadyNoticeTest, ShowsACommandThatWorksAsItStands) {
+  ReadyNotice notice = Notice();
+  notice.model_name = "it's \"q4\"";
+  const std::string text = notice.Text(Info());
+  EXPECT_THAT(text, HasSubstr("curl http://127.0.0.1:8000/v1/completions"));
+  EXPECT_THAT(text, HasSubstr(R"(-d '{"model":"it'\''s \"q4\"","prompt":)"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("Authorization")));
+  notice.needs_key = true;
+  EXPECT_THAT(notice.Text(Info()), HasSubstr("Authorization: Bearer $AFFINE_API_KEY"));
+}
+
+TEST(ReadyNoticeTest, AnAddressOfAllInterfacesBecomesOneThatCanBeCalled) {
+  ReadyNotice notice = Notice();
+  notice.host = "0.0.0.0";
+  EXPECT_EQ(notice.Address(), "http://127.0.0.1:8000");
+  notice.host = "::";
+  EXPECT_EQ(notice.Address(), "http://[::1]:8000");
+  notice.host = "localhost";
+  EXPECT_EQ(notice.Address(), "http://localhost:8000");
+}
+
+}  // namespace
+}  // namespace affine

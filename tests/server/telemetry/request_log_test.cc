@@ -1,0 +1,95 @@
+#include "server/telemetry/request_log.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/server/telemetry/line_sink.h"
+
+namespace affine {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+class RequestLogTest : public testing::Test {
+ protected:
+  nlohmann::json OnlyLine() {
+    log_.Close();
+    EXPECT_EQ(sink_->lines().size(), 1u);
+    return nlohmann::json::parse(sink_->lines().at(0));
+  }
+  static RequestFinish Finish() {
+    RequestFinish finish;
+    finish.reason = FinishReason::kLength;
+    finish.prompt_tokens = 20;
+    finish.cached_tokens = 16;
+    finish.output_tokens = 5;
+    finish.arrival = Clock::Time(milliseconds(500));
+    finish.first_scheduled = finish.arrival + microseconds(1500);
+    finish.first_token = finish.arrival + milliseconds(30);
+    finish.finished = finish.arrival + milliseconds(70);
+    return finish;
+  }
+
+  std::shared_ptr<LineSink> sink_ = std::make_shared<LineSink>();
+  ServerLog log_{{}, sink_};
+  RequestLog requests_{log_, "smol"};
+};
+
+TEST_F(RequestLogTest, AFinishedRequestIsOneLineWithItsCountsAndTimes) {
+  Request request;
+  request.id = "req-1";
+  request.prompt = {424242, 535353};
+  requests_.OnFinish(request, Finish());
+  const nlohmann::json line = OnlyLine();
+  EXPECT_EQ(line["message"], "request finished");
+  EXPECT_EQ(line["level"], "info");
+  EXPECT_EQ(line["request_id"], "req-1");
+  EXPECT_EQ(line["model"], "smol");
+  EXPECT_EQ(line["prompt_tokens"], 20);
+  EXPECT_EQ(line["cached_tokens"], 16);
+  EXPECT_EQ(line["output_tokens"], 5);
+  EXPECT_EQ(line["queue_ms"], 1.5);
+  EXPECT_EQ(line["ttft_ms"], 30.0);
+  EXPECT_EQ(line["duration_ms"], 70.0);
+  EXPECT_EQ(line["finish_reason"], "length");
+  EXPECT_EQ(line["code"], "OK");
+  EXPECT_EQ(line.dump().find("424242"), std::string::npos) << "prompts are never logged";
+}
+
+TEST_F(RequestLogTest, AFailedRequestNamesItsCode) {
+  RequestFinish finish = Finish();
+  finish.reason = FinishReason::kError;
+  finish.error = RequestError{ErrorCause::kNonFinite, "logits held NaN", ""};
+  finish.first_token.reset();
+  requests_.OnFinish({}, finish);
+  const nlohmann::json line = OnlyLine();
+  EXPECT_EQ(line["level"], "error");
+  EXPECT_EQ(line["finish_reason"], "error");
+  EXPECT_EQ(line["code"], "INTERNAL");
+  EXPECT_EQ(line["cause"], "non_finite_logits");
+  EXPECT_EQ(line["error"], "logits held NaN");
+  EXPECT_FALSE(line.contains("ttft_ms"));
+}
+
+TEST_F(RequestLogTest, ARefusedRequestSaysWhyWhateverItsId) {
+  const std::string hostile = "x\"}\n{\"level\":\"info\",\"request_id\":\"\xc3\x28";
+  requests_.OnRefused(hostile, {ErrorCause::kBadInput, "top_p is 2", "top_p"});
+  const nlohmann::json line = OnlyLine();
+  EXPECT_EQ(line["message"], "request refused");
+  EXPECT_EQ(line["level"], "warning");
+  EXPECT_EQ(line["code"], "INVALID_ARGUMENT");
+  EXPECT_EQ(line["param"], "top_p");
+  EXPECT_EQ(line["request_id"].get<std::string>().substr(0, 4), hostile.substr(0, 4));
+}
+
+TEST_F(RequestLogTest, StepsAndTokensLeaveNoLine) {
+  requests_.OnStep({});
+  requests_.OnInterTokenGap(milliseconds(1));
+  log_.Close();
+  EXPECT_TRUE(sink_->lines().empty());
+}
+
+}  // namespace
+}  // namespace affine
