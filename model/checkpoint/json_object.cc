@@ -131,7 +131,7 @@ std::optional<size_t> JsonObject::Choice(const char* name,
   size_t index = 0;
   for (const char* choice : allowed) {
     if (value->is_string() && value->get_ref<const std::string&>() == choice) return index;
-    names += (index++ > 0 ? ", '" : "'") + std::string(choice) + "'";
+    names += (index++ > 0 ? ", " : "") + Quoted(choice);
   }
   Refuse(name, "Allowed is " + std::string(allowed.size() > 1 ? "one of " : "") + names + ".");
 }

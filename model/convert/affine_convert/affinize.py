@@ -1,7 +1,8 @@
 """affinize: affine attention that leaves every output as it was.
 
-With W_a = 0 both activations give alpha = 0.5; with an alpha_ma of 0.5 that makes beta = 0. Attention
-then gives half of what it gave, and doubled output projections make up for it. Doubling is exact.
+With W_a = 0 both activations give alpha = 0.5; with an alpha_ma of 0.5 that makes beta = 0.
+Attention then gives half of what it gave, and doubled output projections make up for it.
+Doubling is exact.
 """
 
 import argparse
@@ -19,8 +20,8 @@ from affine_convert.safetensors_writer import PlannedTensor, write_safetensors
 
 SUMMARY = "turn a Llama or Qwen2 checkpoint affine without changing an output"
 DESCRIPTION = (
-    "Adds alpha_proj.weight = 0 and alpha_ma = 0.5 to every layer, doubles o_proj.weight and sets the "
-    "attention key of config.json. The outputs stay what they were; it is the start of fine-tuning."
+    "Adds alpha_proj.weight = 0 and alpha_ma = 0.5 to every layer, doubles o_proj.weight and sets "
+    "the attention key of config.json. The outputs stay what they were; it is the start of fine-tuning."
 )
 _ARCHITECTURES = ("LlamaForCausalLM", "Qwen2ForCausalLM")
 

@@ -40,7 +40,7 @@ def doubled(stored: np.ndarray, dtype: str, name: str) -> np.ndarray:
     again = encode(twice, dtype)
     if not np.array_equal(decode(again, dtype), twice) or not np.isfinite(twice).all():
         raise ConvertError(
-            f"{name} holds values that {dtype} cannot hold doubled. Allowed are finite ones below half of "
-            "its largest. Convert the checkpoint to bfloat16 or float32 first."
+            f"{name} holds values that {dtype} cannot hold doubled. Allowed are finite ones "
+            "below half of its largest. Convert the checkpoint to bfloat16 or float32 first."
         )
     return again

@@ -47,7 +47,8 @@ def _rope_scaling(model: GgufModel, head_dim: int, theta: float) -> dict | None:
     if kind == "linear":
         return {"rope_type": "linear", "factor": model.hyper("rope.scaling.factor")}
     raise ConvertError(
-        f"rope.scaling.type is {kind!r}. Allowed are none, linear and Llama-3's. Convert another model."
+        f"rope.scaling.type is {kind!r}. Allowed are none, linear and Llama-3's. "
+        "Convert another model."
     )
 
 

@@ -66,8 +66,8 @@ class GgufTokenizer:
         pre = model.get("tokenizer.ggml.pre")
         if kind != "gpt2" or pre not in FAMILIES:
             raise ConvertError(
-                f"The tokenizer is {kind!r} with the pre-tokenizer {pre!r}. Allowed is 'gpt2' with one "
-                f"of {', '.join(FAMILIES)}. Take the model's own tokenizer.json."
+                f"The tokenizer is {kind!r} with the pre-tokenizer {pre!r}. Allowed is "
+                f"'gpt2' with one of {', '.join(FAMILIES)}. Take the model's own tokenizer.json."
             )
         self._model = model
         self._family = FAMILIES[pre]

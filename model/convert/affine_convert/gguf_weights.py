@@ -40,7 +40,7 @@ def hugging_face_name(name: str) -> str:
 
 
 def permute(rows: np.ndarray, heads: int) -> np.ndarray:
-    """Rows [heads * d, ...] from halves (i, i + d/2) to neighbours (2i, 2i + 1), as GGUF has them."""
+    """Rows [heads * d, ...] from halves (i, i + d/2) to neighbours (2i, 2i + 1), as in GGUF."""
     halves = rows.reshape(heads, 2, rows.shape[0] // heads // 2, *rows.shape[1:])
     return halves.swapaxes(1, 2).reshape(rows.shape)
 

@@ -71,7 +71,10 @@ def _tensor_rows(tensors: dict[str, StoredTensor]) -> list[tuple[str, ...]]:
 
 def _format(title: str, rows: list[tuple[str, ...]]) -> list[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    ]
     return [title, *("  " + line.rstrip() for line in lines), ""]
 
 

@@ -64,12 +64,12 @@ TEST(AttentionConfigTest, ReadsActivationAndNormalizer) {
 }
 
 TEST(AttentionConfigTest, RefusesUnknownKeysAndValuesByName) {
-  EXPECT_THAT(ReadError({{"denominators", "softmax"}}), HasSubstr("'denominators'"));
+  EXPECT_THAT(ReadError({{"denominators", "softmax"}}), HasSubstr("\"denominators\""));
   EXPECT_THAT(ReadError({{"denominator", "entmax"}}),
-              AllOf(HasSubstr("'entmax'"), HasSubstr("'learned_sink'")));
+              AllOf(HasSubstr("\"entmax\""), HasSubstr("\"learned_sink\"")));
   EXPECT_THAT(ReadError({{"gate", true}}), HasSubstr("gate is true"));
   EXPECT_THAT(ReadError({{"affine", true}}), HasSubstr("affine is true"));
-  EXPECT_THAT(ReadError("softmax"), HasSubstr("attention is 'softmax'"));
+  EXPECT_THAT(ReadError("softmax"), HasSubstr("attention is \"softmax\""));
   EXPECT_THAT(ReadError({{"affine", {{"beta", 1}}}}), HasSubstr("config.json: attention: affine"));
 }
 
@@ -77,7 +77,7 @@ TEST(AttentionConfigTest, RefusesAnAffineScaleThatIsNotWhole) {
   EXPECT_THAT(ReadError({{"affine", {{"normalizer", 4}}}}),
               HasSubstr("alpha_activation is absent"));
   EXPECT_THAT(ReadError({{"affine", {{"alpha_activation", "tanh"}, {"normalizer", 4}}}}),
-              HasSubstr("'tanh'"));
+              HasSubstr("\"tanh\""));
   for (const nlohmann::json& bad : std::vector<nlohmann::json>{
            nullptr, 0, -1, 1.5, "seen", 134217729, nlohmann::json::array(), true}) {
     EXPECT_THAT(ReadError({{"affine", {{"alpha_activation", "sigmoid"}, {"normalizer", bad}}}}),

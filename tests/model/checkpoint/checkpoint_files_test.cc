@@ -59,16 +59,16 @@ TEST_F(CheckpointFilesTest, RefusesIndexPathsThatLeaveTheFolder) {
         << bad;
   }
   WriteIndex({{"t", std::string("a\0.safetensors", 14)}});
-  EXPECT_THAT(FindError(), HasSubstr("'a\\x00.safetensors'"));
+  EXPECT_THAT(FindError(), HasSubstr("\"a\\x00.safetensors\""));
 }
 
 TEST_F(CheckpointFilesTest, RefusesAnIndexOfAnotherForm) {
   WriteIndex({{"t", 1}});
-  EXPECT_THAT(FindError(), HasSubstr("names no file for 't'"));
+  EXPECT_THAT(FindError(), HasSubstr("names no file for \"t\""));
   WriteIndex(nullptr);
   EXPECT_THAT(FindError(), HasSubstr("weight_map is absent"));
   WriteIndex("all");
-  EXPECT_THAT(FindError(), HasSubstr("weight_map is 'all'"));
+  EXPECT_THAT(FindError(), HasSubstr("weight_map is \"all\""));
 }
 
 TEST_F(CheckpointFilesTest, RefusesPickledWeightsAndSaysWhy) {

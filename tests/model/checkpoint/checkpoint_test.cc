@@ -40,7 +40,7 @@ TEST_F(CheckpointTest, GivesTensorsAndSizes) {
   EXPECT_EQ(checkpoint.num_parameters(), 128 + 8 + 2 * (16 + 192 + 288));
   EXPECT_EQ(checkpoint.weight_bytes(), 4 * checkpoint.num_parameters());
   EXPECT_FALSE(checkpoint.contains("lm_head.weight"));
-  EXPECT_THAT(ErrorOf([&] { checkpoint.tensor("lm_head.weight"); }), HasSubstr("'lm_head.weight'"));
+  EXPECT_THAT(ErrorOf([&] { checkpoint.tensor("lm_head.weight"); }), HasSubstr("\"lm_head.weight\""));
 }
 
 TEST_F(CheckpointTest, ViewsOutliveAMove) {
@@ -57,9 +57,9 @@ TEST_F(CheckpointTest, NamesEveryFaultInOneError) {
   builder_.tensors["model.layers.2.mlp.up_proj.weight"] = {12, 8};
   builder_.tensors["model.layers.0.self_attn.k_proj.weight"] = {8, 4};
   EXPECT_THAT(OpenError(),
-              AllOf(HasSubstr("missing: 'model.norm.weight' of shape [8]"),
-                    HasSubstr("unexpected: 'model.layers.2.mlp.up_proj.weight'"),
-                    HasSubstr("wrong shape: 'model.layers.0.self_attn.k_proj.weight' has [8, 4]; "
+              AllOf(HasSubstr("missing: \"model.norm.weight\" of shape [8]"),
+                    HasSubstr("unexpected: \"model.layers.2.mlp.up_proj.weight\""),
+                    HasSubstr("wrong shape: \"model.layers.0.self_attn.k_proj.weight\" has [8, 4]; "
                               "allowed is [4, 8]")));
 }
 
@@ -73,7 +73,7 @@ TEST_F(CheckpointTest, NamesOverlapsBesideMissingTensors) {
   folder_.Write("config.json", builder_.config.dump());
   folder_.Write("model.safetensors", bytes);
   EXPECT_THAT(ErrorOf([&] { Checkpoint checkpoint(folder_.path()); }),
-              AllOf(HasSubstr("overlapping: "), HasSubstr("missing: 'model.norm.weight'"),
+              AllOf(HasSubstr("overlapping: "), HasSubstr("missing: \"model.norm.weight\""),
                     Not(HasSubstr("missing: 'model.embed_tokens"))));
 }
 
@@ -84,7 +84,7 @@ TEST_F(CheckpointTest, CapsTheListOfAKind) {
 
 TEST_F(CheckpointTest, UntiedEmbeddingsNeedALmHead) {
   builder_.config["tie_word_embeddings"] = false;
-  EXPECT_THAT(OpenError(), HasSubstr("missing: 'lm_head.weight' of shape [16, 8]"));
+  EXPECT_THAT(OpenError(), HasSubstr("missing: \"lm_head.weight\" of shape [16, 8]"));
   builder_.tensors["lm_head.weight"] = {16, 8};
   ExpectOpens();
 }
@@ -102,7 +102,7 @@ TEST_F(CheckpointTest, IgnoresHarmlessExtras) {
 TEST_F(CheckpointTest, AffineNeedsItsProjectionAndItsMean) {
   SetAttention({{"affine", affine_}});
   builder_.AddToLayers("self_attn.alpha_proj.weight", {2, 8});
-  EXPECT_THAT(OpenError(), HasSubstr("missing: 'model.layers.0.self_attn.alpha_ma'"));
+  EXPECT_THAT(OpenError(), HasSubstr("missing: \"model.layers.0.self_attn.alpha_ma\""));
   builder_.AddToLayers("self_attn.alpha_ma", {2});
   ExpectOpens();
   builder_.AddToLayers("self_attn.alpha_ma", {1});
@@ -113,12 +113,12 @@ TEST_F(CheckpointTest, AffineNeedsItsProjectionAndItsMean) {
 
 TEST_F(CheckpointTest, AffineTensorsWithoutTheConfigKeyAreUnexpected) {
   builder_.AddToLayers("self_attn.alpha_proj.weight", {2, 8});
-  EXPECT_THAT(OpenError(), HasSubstr("unexpected: 'model.layers.0.self_attn.alpha_proj.weight'"));
+  EXPECT_THAT(OpenError(), HasSubstr("unexpected: \"model.layers.0.self_attn.alpha_proj.weight\""));
 }
 
 TEST_F(CheckpointTest, LearnedSinksAreOneForEachHead) {
   SetAttention({{"denominator", "learned_sink"}});
-  EXPECT_THAT(OpenError(), HasSubstr("missing: 'model.layers.1.self_attn.sinks' of shape [2]"));
+  EXPECT_THAT(OpenError(), HasSubstr("missing: \"model.layers.1.self_attn.sinks\" of shape [2]"));
   builder_.AddToLayers("self_attn.sinks", {2});
   ExpectOpens();
 }
@@ -135,7 +135,7 @@ TEST_F(CheckpointTest, GatesHaveTheShapeOfTheirKind) {
 
 TEST_F(CheckpointTest, Qwen2NeedsQueryKeyAndValueBiases) {
   builder_.config["architectures"] = {"Qwen2ForCausalLM"};
-  EXPECT_THAT(OpenError(), HasSubstr("missing: 'model.layers.0.self_attn.q_proj.bias'"));
+  EXPECT_THAT(OpenError(), HasSubstr("missing: \"model.layers.0.self_attn.q_proj.bias\""));
   builder_.AddToLayers("self_attn.q_proj.bias", {8});
   builder_.AddToLayers("self_attn.k_proj.bias", {4});
   builder_.AddToLayers("self_attn.v_proj.bias", {4});
@@ -148,7 +148,7 @@ TEST_F(CheckpointTest, LlamaWithBiasesNeedsAllOfThem) {
   const std::string error = OpenError();
   for (const char* name :
        {"self_attn.q_proj", "self_attn.o_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"}) {
-    EXPECT_THAT(error, HasSubstr("missing: 'model.layers.0." + std::string(name) + ".bias'"));
+    EXPECT_THAT(error, HasSubstr("missing: \"model.layers.0." + std::string(name) + ".bias\""));
   }
 }
 
@@ -183,8 +183,8 @@ TEST_F(ShardedCheckpointTest, NamesATensorThatTheIndexPutsElsewhere) {
   map_["ghost"] = "b.safetensors";
   WriteIndex();
   EXPECT_THAT(ErrorOf([&] { Checkpoint checkpoint(folder_.path()); }),
-              AllOf(HasSubstr("'model.norm.weight' in a.safetensors, where the index puts it"),
-                    HasSubstr("'ghost' in b.safetensors")));
+              AllOf(HasSubstr("\"model.norm.weight\" in a.safetensors, where the index puts it"),
+                    HasSubstr("\"ghost\" in b.safetensors")));
 }
 
 TEST_F(ShardedCheckpointTest, NamesAShardThatIsNotThere) {
@@ -198,7 +198,7 @@ TEST_F(ShardedCheckpointTest, RefusesATensorInTwoFiles) {
   WriteShards();
   folder_.Write("b.safetensors", builder_.File());
   EXPECT_THAT(ErrorOf([&] { Checkpoint checkpoint(folder_.path()); }),
-              HasSubstr("twice: 'model.layers.0.input_layernorm.weight' in a.safetensors and in "
+              HasSubstr("twice: \"model.layers.0.input_layernorm.weight\" in a.safetensors and in "
                         "b.safetensors"));
 }
 

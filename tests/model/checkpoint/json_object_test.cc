@@ -41,7 +41,7 @@ TEST_F(ReadJsonFileTest, RefusesDeepNestingWithoutUsingTheStack) {
 }
 
 TEST_F(ReadJsonFileTest, RefusesAFieldThatComesTwice) {
-  EXPECT_THAT(ErrorFor(R"({"x": {"a": 1}, "y": {"a": 1, "a": 2}})"), HasSubstr("'a' twice"));
+  EXPECT_THAT(ErrorFor(R"({"x": {"a": 1}, "y": {"a": 1, "a": 2}})"), HasSubstr("\"a\" twice"));
 }
 
 TEST_F(ReadJsonFileTest, RefusesFilesAboveTheLimit) {
@@ -90,13 +90,13 @@ TEST_F(JsonObjectTest, NamesFieldValueAndRange) {
   EXPECT_THAT(ErrorOf([&] { object_.Int("absent", 6, 9); }), HasSubstr("absent is absent."));
   EXPECT_THAT(ErrorOf([&] { object_.Int("big", 0, 9); }), HasSubstr("5000000000"));
   EXPECT_THAT(ErrorOf([&] { object_.Int("float", 0, 9); }), HasSubstr("float is 2.5"));
-  EXPECT_THAT(ErrorOf([&] { object_.Int("text", 0, 9); }), HasSubstr("text is 'red'"));
+  EXPECT_THAT(ErrorOf([&] { object_.Int("text", 0, 9); }), HasSubstr("text is \"red\""));
   EXPECT_THAT(ErrorOf([&] { object_.Number("float", 0, 2); }), HasSubstr("number from 0 to 2"));
   EXPECT_THAT(ErrorOf([&] { object_.Bool("int", true); }), HasSubstr("true or false"));
   EXPECT_THAT(ErrorOf([&] {
                 object_.Choice("text", {"a", "b"});
               }),
-              HasSubstr("Allowed is one of 'a', 'b'."));
+              HasSubstr("Allowed is one of \"a\", \"b\"."));
   EXPECT_THAT(ErrorOf([&] { object_.Ints("list", 0, 1); }), HasSubstr("a list of 2"));
   EXPECT_THAT(ErrorOf([&] { object_.Texts("list"); }), HasSubstr("list of texts"));
   EXPECT_THAT(ErrorOf([&] { object_.Object("list"); }), HasSubstr("an object or null"));
@@ -109,7 +109,7 @@ TEST_F(JsonObjectTest, RefusesUnknownFields) {
   EXPECT_THAT(ErrorOf([&] {
                 object_.Object("object")->RequireOnly({"other", "more"});
               }),
-              AllOf(HasSubstr("'inner'"), HasSubstr("Allowed are other, more")));
+              AllOf(HasSubstr("\"inner\""), HasSubstr("Allowed are other, more")));
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ TEST_F(ModelConfigTest, ReadsBothSpellingsOfTheDtype) {
   config_.erase("torch_dtype");
   config_["dtype"] = "float32";
   EXPECT_EQ(Read().torch_dtype, "float32");
-  EXPECT_THAT(ErrorWith("torch_dtype", "int8"), AllOf(HasSubstr("'int8'"), HasSubstr("float16")));
+  EXPECT_THAT(ErrorWith("torch_dtype", "int8"), AllOf(HasSubstr("\"int8\""), HasSubstr("float16")));
 }
 
 TEST_F(ModelConfigTest, AFixedNormalizerCapsTheLength) {
@@ -101,11 +101,11 @@ TEST_F(ModelConfigTest, GenerationConfigIsReadWhenItIsThere) {
 
 TEST_F(ModelConfigTest, RefusesWhatIsNotBuiltInByName) {
   EXPECT_THAT(ErrorWith("architectures", {"MistralForCausalLM"}),
-              AllOf(HasSubstr("'MistralForCausalLM'"), HasSubstr("LlamaForCausalLM")));
+              AllOf(HasSubstr("\"MistralForCausalLM\""), HasSubstr("LlamaForCausalLM")));
   EXPECT_THAT(ErrorWith("architectures", nullptr), HasSubstr("architectures is absent"));
-  EXPECT_THAT(ErrorWith("hidden_act", "gelu"), AllOf(HasSubstr("'gelu'"), HasSubstr("'silu'")));
+  EXPECT_THAT(ErrorWith("hidden_act", "gelu"), AllOf(HasSubstr("\"gelu\""), HasSubstr("\"silu\"")));
   EXPECT_THAT(ErrorWith("use_sliding_window", true), HasSubstr("use_sliding_window is true"));
-  EXPECT_THAT(ErrorWith("layer_types", {"sliding_attention"}), HasSubstr("'sliding_attention'"));
+  EXPECT_THAT(ErrorWith("layer_types", {"sliding_attention"}), HasSubstr("\"sliding_attention\""));
   EXPECT_THAT(ErrorWith("quantization_config", {{"bits", 4}}), HasSubstr("quantization_config"));
 }
 

@@ -66,9 +66,9 @@ TEST(RopeConfigTest, ReadsLinearUnderItsOlderKey) {
 
 TEST(RopeConfigTest, RefusesUnknownTypesAndFieldsByName) {
   EXPECT_THAT(ReadError({{"rope_scaling", {{"rope_type", "yarn"}}}}),
-              AllOf(HasSubstr("'yarn'"), HasSubstr("'llama3'")));
+              AllOf(HasSubstr("\"yarn\""), HasSubstr("\"llama3\"")));
   EXPECT_THAT(ReadError({{"rope_scaling", {{"rope_type", "linear"}, {"beta_fast", 32}}}}),
-              HasSubstr("'beta_fast'"));
+              HasSubstr("\"beta_fast\""));
   EXPECT_THAT(ReadError({{"rope_parameters", {{"partial_rotary_factor", 0.5}}}}),
               HasSubstr("partial_rotary_factor is 0.5"));
   EXPECT_THAT(ReadError({{"rope_scaling", {{"factor", 2.0}}}}), HasSubstr("needs a rope_type"));
@@ -83,7 +83,7 @@ TEST(RopeConfigTest, RefusesTwoSpellingsThatDisagree) {
 
 TEST(RopeConfigTest, RefusesNumbersOutOfRange) {
   EXPECT_THAT(ReadError({{"rope_theta", 0}}), HasSubstr("rope_theta is 0"));
-  EXPECT_THAT(ReadError({{"rope_theta", "big"}}), HasSubstr("rope_theta is 'big'"));
+  EXPECT_THAT(ReadError({{"rope_theta", "big"}}), HasSubstr("rope_theta is \"big\""));
   for (const auto& [field, value] : std::vector<std::pair<const char*, nlohmann::json>>{
            {"factor", 0.5},
            {"factor", nullptr},

@@ -40,17 +40,17 @@ TEST(ParseSafetensorsHeaderTest, ReadsEntriesAndSkipsMetadata) {
 
 TEST(ParseSafetensorsHeaderTest, NamesAnUnknownDtype) {
   EXPECT_THAT(ParseError(One("\"I64\"", "[1]", "[0, 8]")),
-              AllOf(HasSubstr("w.safetensors"), HasSubstr("'t' has dtype 'I64'"),
+              AllOf(HasSubstr("w.safetensors"), HasSubstr("\"t\" has dtype \"I64\""),
                     HasSubstr("F32, BF16, F16")));
 }
 
 TEST(ParseSafetensorsHeaderTest, RefusesNumbersThatAreNoCounts) {
   EXPECT_THAT(ParseError(One("\"F32\"", "[-1]", "[0, 4]")), HasSubstr("the number -1"));
   EXPECT_THAT(ParseError(One("\"F32\"", "[1]", "[-4, 0]")), HasSubstr("the number -4"));
-  EXPECT_THAT(ParseError(One("\"F32\"", "[1.0]", "[0, 4]")), HasSubstr("'1.0'"));
-  EXPECT_THAT(ParseError(One("\"F32\"", "[1e2]", "[0, 4]")), HasSubstr("'1e2'"));
+  EXPECT_THAT(ParseError(One("\"F32\"", "[1.0]", "[0, 4]")), HasSubstr("\"1.0\""));
+  EXPECT_THAT(ParseError(One("\"F32\"", "[1e2]", "[0, 4]")), HasSubstr("\"1e2\""));
   EXPECT_THAT(ParseError(One("\"F32\"", "[99999999999999999999]", "[0, 4]")),
-              HasSubstr("'99999999999999999999'"));
+              HasSubstr("\"99999999999999999999\""));
   EXPECT_THAT(ParseError(One("\"F32\"", "[18446744073709551615]", "[0, 4]")), HasSubstr("above"));
   EXPECT_THAT(ParseError(One("\"F32\"", "[1e999]", "[0, 4]")), HasSubstr("not JSON"));
   EXPECT_THAT(ParseError(One("\"F32\"", "[NaN]", "[0, 4]")), HasSubstr("not JSON"));
@@ -71,12 +71,12 @@ TEST(ParseSafetensorsHeaderTest, RefusesAnotherForm) {
 
 TEST(ParseSafetensorsHeaderTest, RefusesMissingUnknownAndRepeatedFields) {
   EXPECT_THAT(ParseError(R"({"t": {"dtype": "F32", "shape": []}})"), HasSubstr("'t' lacks one of"));
-  EXPECT_THAT(ParseError(One("\"F32\"", "[]", "[0]")), HasSubstr("'t' lacks one of"));
+  EXPECT_THAT(ParseError(One("\"F32\"", "[]", "[0]")), HasSubstr("\"t\" lacks one of"));
   EXPECT_THAT(ParseError(One("\"F32\"", "[]", "[0, 4, 8]")), HasSubstr("more than two"));
   EXPECT_THAT(ParseError(R"({"t": {"strides": [1]}})"), HasSubstr("the field 'strides'"));
   EXPECT_THAT(ParseError(R"({"t": {"dtype": "F32", "dtype": "F16"}})"), HasSubstr("'dtype' twice"));
   const std::string entry = R"("t": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]})";
-  EXPECT_THAT(ParseError("{" + entry + ", " + entry + "}"), HasSubstr("'t' comes twice"));
+  EXPECT_THAT(ParseError("{" + entry + ", " + entry + "}"), HasSubstr("\"t\" comes twice"));
 }
 
 TEST(ParseSafetensorsHeaderTest, RefusesTooManyDimensionsAndLongNames) {
@@ -120,7 +120,7 @@ TEST_F(LayoutTest, AcceptsTensorsThatCoverTheDataInAnyOrder) {
 
 TEST_F(LayoutTest, NamesBothOfAnOverlap) {
   EXPECT_THAT(LayoutError({Floats("a", 0, 8), Floats("b", 4, 12)}, 12),
-              HasSubstr("overlapping: 'b' at bytes 4 to 12 of w with 'a' at bytes 0 to 8"));
+              HasSubstr("overlapping: \"b\" at bytes 4 to 12 of w with \"a\" at bytes 0 to 8"));
   EXPECT_THAT(LayoutError({Floats("a", 0, 12), Floats("b", 4, 8)}, 12), HasSubstr("overlapping"));
   EXPECT_THAT(LayoutError({Floats("a", 0, 8), Floats("b", 0, 8)}, 8), HasSubstr("overlapping"));
 }
@@ -134,13 +134,13 @@ TEST_F(LayoutTest, RefusesHoles) {
 
 TEST_F(LayoutTest, RefusesBytesOutsideTheFile) {
   EXPECT_THAT(LayoutError({Floats("a", 0, 12)}, 8),
-              HasSubstr("outside the file: 'a' at bytes 0 to 12 of w, which has 8 bytes"));
+              HasSubstr("outside the file: \"a\" at bytes 0 to 12 of w, which has 8 bytes"));
   EXPECT_THAT(LayoutError({{"a", TensorDtype::kFloat32, {1}, 8, 4}}, 8), HasSubstr("outside"));
 }
 
 TEST_F(LayoutTest, ComparesSizesWithShapes) {
   EXPECT_THAT(LayoutError({{"a", TensorDtype::kBFloat16, {2, 2}, 0, 16}}, 16),
-              HasSubstr("wrong size: 'a' at bytes 0 to 16 of w; BF16 of shape [2, 2] takes 8"));
+              HasSubstr("wrong size: \"a\" at bytes 0 to 16 of w; BF16 of shape [2, 2] takes 8"));
 }
 
 TEST_F(LayoutTest, SurvivesShapesWhoseProductOverflows) {
