@@ -73,13 +73,15 @@ import importlib.metadata as m; raise SystemExit(not m.version("torch").startswi
   export LIBTORCH
 }
 
-# build_targets PRESET FOLDER TARGET...: configures once, then lets ninja find what changed.
+# build_targets PRESET FOLDER TARGET...: configures once, then lets ninja find what changed. The tests
+# are configured only where with_tests=ON is set: a server needs no test library on its machine.
 build_targets() {
-  local preset=$1 folder=$2; shift 2
-  if [ ! -f "$folder/build.ninja" ]; then
+  local preset=$1 folder=$2 tests=${with_tests:-OFF}; shift 2
+  if [ ! -f "$folder/build.ninja" ] ||
+    { [ "$tests" = ON ] && ! grep -q '^AFFINE_TESTS:BOOL=ON' "$folder/CMakeCache.txt"; }; then
     need_disk 3
     say "Configuring ($preset)"
-    (cd "$repo" && cmake --preset "$preset" -B "$folder" -DLIBTORCH="${LIBTORCH:-}" >&2) ||
+    (cd "$repo" && cmake --preset "$preset" -B "$folder" -DAFFINE_TESTS="$tests" -DLIBTORCH="${LIBTORCH:-}" >&2) ||
       die "cmake failed; its message stands above"
   fi
   ninja -C "$folder" -n "$@" | grep -q 'no work to do' && return 0

@@ -8,6 +8,7 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../deploy/setup.sh"
 
+with_tests=ON # for build_targets
 quick=
 case ${1:-} in
   --quick) quick=yes ;;
@@ -70,7 +71,7 @@ if [ -z "$quick" ]; then
   step "core under the address sanitizer" sanitized asan
   step "core under the thread sanitizer" sanitized tsan
 fi
-step "converter, clients" test_python tests/model/convert tests/clients
+step "converter, clients" test_python tests/model/convert tests/clients tests/deploy
 step "golden values" test_python tests/golden/test_against_model.py tests/golden/test_score_program.py tests/golden/test_compare_with_transformers.py
 step "tokenizer against the tokenizers package" "$python" "$repo/tests/model/tokenizer/compare_with_hf.py" \
   --program "$build/tests/model/tokenizer/tokenize_lines" --lines "$lines" "$plain_model"

@@ -73,7 +73,9 @@ void BpeModel::ReadMerges(const TokenizerFile& file, const Vocabulary& vocabular
       }
       return id;
     };
-    merges_.Set(find(left), find(right), {static_cast<uint32_t>(rank), find(merged)});
+    const int32_t left_id = find(left);
+    const int32_t right_id = find(right);
+    merges_.Set(left_id, right_id, {static_cast<uint32_t>(rank), find(merged)});
   }
 }
 

@@ -237,7 +237,8 @@ void OnigurumaTranslator::Hexadecimal(bool in_class) {
   const size_t end = braces ? std::min(pattern_.find('}', begin), pattern_.size())
                             : std::min(begin + (kind == 'x' ? 2 : 4), pattern_.size());
   const std::string digits(pattern_.substr(begin, end - begin));
-  const bool valid = !digits.empty() && digits.size() <= 8 &&
+  const bool complete = braces ? end < pattern_.size() : kind == 'x' || digits.size() == 4;
+  const bool valid = complete && !digits.empty() && digits.size() <= 8 &&
                      std::all_of(digits.begin(), digits.end(),
                                  [](unsigned char c) { return std::isxdigit(c) != 0; });
   // Without braces \xHH is a byte of the text for Oniguruma, a code point for PCRE2.

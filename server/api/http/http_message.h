@@ -16,9 +16,9 @@ using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 struct HttpRequest {
   std::string method;  // "GET", as sent
   std::string target;  // as sent: path and query
-  HttpHeaders headers;
-  std::string body;
-  std::string id;         // of the answer's x-request-id
+  HttpHeaders headers = {};
+  std::string body = {};
+  std::string id = {};    // of the answer's x-request-id
   Clock::Time arrival{};  // when its header had come
   /// The first header called `name`, or empty.
   std::string_view Header(std::string_view name) const;

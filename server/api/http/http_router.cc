@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "model/quoted.h"
 #include "server/api/http/openai_error.h"
 
 namespace affine {
@@ -15,17 +16,14 @@ bool Matches(std::string_view pattern, std::string_view path) {
   return path.size() > pattern.size() && path.starts_with(pattern);
 }
 
-std::string Excerpt(std::string_view text) {
-  return std::string(text.substr(0, 100)) + (text.size() > 100 ? "..." : "");
-}
-
 }  // namespace
 
 void HttpRouter::Add(HttpRoute route) { routes_.push_back(std::move(route)); }
 
 std::variant<const HttpRoute*, HttpResponse> HttpRouter::Find(const HttpRequest& request) const {
   const std::string_view path = request.Path();
-  const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
+  const std::string_view sent = request.method;
+  const std::string_view method = sent == "HEAD" ? std::string_view("GET") : sent;
   std::string allowed;
   for (const HttpRoute& route : routes_) {
     if (!Matches(route.path, path)) continue;
@@ -34,13 +32,12 @@ std::variant<const HttpRoute*, HttpResponse> HttpRouter::Find(const HttpRequest&
         (allowed.empty() ? "" : ", ") + route.method + (route.method == "GET" ? ", HEAD" : "");
   }
   if (allowed.empty()) {
-    return OpenAiErrorResponse({ErrorCause::kNotFound,
-                                "there is no " + Excerpt(path) + "; GET / lists the endpoints",
-                                ""});
+    return OpenAiErrorResponse(
+        {ErrorCause::kNotFound, "there is no " + Quoted(path) + "; GET / lists the endpoints", ""});
   }
   HttpResponse response = OpenAiErrorResponse(
       {ErrorCause::kNotFound,
-       Excerpt(path) + " does not take " + Excerpt(request.method) + "; it takes " + allowed, ""},
+       Quoted(path) + " does not take " + Quoted(request.method) + "; it takes " + allowed, ""},
       405);
   response.headers.emplace_back("Allow", allowed);
   return response;

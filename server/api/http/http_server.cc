@@ -28,17 +28,13 @@ void HttpServer::Adopt(boost::asio::ip::tcp::socket socket) {
 void HttpServer::Drain() {
   const std::lock_guard lock(mutex_);
   draining_ = true;
-  for (const auto& [number, weak] : sessions_) {
-    if (const auto session = weak.lock()) session->Drain();
-  }
+  for (const auto& [number, session] : sessions_) session->Drain();
 }
 
 void HttpServer::Cut() {
   const std::lock_guard lock(mutex_);
   draining_ = true;
-  for (const auto& [number, weak] : sessions_) {
-    if (const auto session = weak.lock()) session->Cut();
-  }
+  for (const auto& [number, session] : sessions_) session->Cut();
 }
 
 bool HttpServer::WaitUntilEmpty(std::optional<std::chrono::milliseconds> patience) {

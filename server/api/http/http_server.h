@@ -40,7 +40,8 @@ class HttpServer {
   mutable std::mutex mutex_;
   std::condition_variable emptied_;
   uint64_t next_number_ = 0;
-  std::unordered_map<uint64_t, std::weak_ptr<HttpSession>> sessions_;
+  // Owned here until they close: a session that waits for its work alone has nothing pending.
+  std::unordered_map<uint64_t, std::shared_ptr<HttpSession>> sessions_;
   bool draining_ = false;
 };
 

@@ -55,8 +55,6 @@ HttpPoster HttpSession::poster() {
   };
 }
 
-// ---- reading
-
 void HttpSession::ReadNext() {
   if (draining_) return Close();
   state_ = State::kIdle;
@@ -172,8 +170,6 @@ void HttpSession::OnReadExpired() {
   Error ignored;  // nothing to cancel is as good
   socket_.cancel(ignored);
 }
-
-// ---- answering
 
 void HttpSession::Dispatch() {
   state_ = State::kAnswering;

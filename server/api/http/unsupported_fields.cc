@@ -1,6 +1,7 @@
 #include "server/api/http/unsupported_fields.h"
 
 #include <string>
+#include <utility>
 
 #include "server/api/http/json_text.h"
 
@@ -52,9 +53,11 @@ void RefuseUnsupportedFields(JsonFields& fields) {
   for (const UnsupportedField& field : kUnsupported) {
     const nlohmann::json* value = fields.Find(field.name);
     if (value == nullptr || *value == nlohmann::json::parse(field.neutral)) continue;
-    fields.Fail(field.name, "`" + std::string(field.name) + "` is " + JsonExcerpt(*value) +
-                                "; it is not supported yet, only " + field.neutral +
-                                " is accepted" + field.remedy);
+    std::string message = "`";
+    message.append(field.name).append("` is ").append(JsonExcerpt(*value));
+    message.append("; it is not supported yet, only ").append(field.neutral);
+    message.append(" is accepted").append(field.remedy);
+    fields.Fail(field.name, std::move(message));
   }
 }
 

@@ -101,8 +101,11 @@ TEST(OnigurumaPatternTest, FoldingCaseStaysWithinAscii) {
   EXPECT_TRUE(Matches("(?i:'s)", "'ſ"));  // as Oniguruma does
   EXPECT_TRUE(Matches("(?i:'[sdmt])", "'T"));
   EXPECT_FALSE(Matches("(?i:a)b", "aB"));
-  EXPECT_TRUE(Matches("(?i)a(b)(?-i:c)d", "ABcD"));
-  EXPECT_FALSE(Matches("(?i)a(b)(?-i:c)d", "ABCD"));
+  RegexScratch scratch;
+  Regex::Match match;
+  const Regex whole("(?i)a(b)(?-i:c)d");
+  EXPECT_TRUE(whole.Find("ABcD", 0, &scratch, &match));
+  EXPECT_FALSE(whole.Find("ABCD", 0, &scratch, &match));
   for (const char* pattern :
        {"(?i:ss)", "(?i:xST)", "(?i:(?:fi))", "(?i)fl", "(?i:é)", "(?i:\\p{Lu})", "(?i:[é])",
         "(?i:[^a])", "(?i:[\\w])", "(?i:\\x41)"}) {

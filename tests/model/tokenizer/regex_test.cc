@@ -51,11 +51,11 @@ TEST(RegexTest, DeepRecursionLeavesTheMachineStackAlone) {
 TEST(RegexTest, EndlessBacktrackingEndsInAnErrorThatNamesThePattern) {
   RegexScratch scratch;
   Regex::Match match;
-  const Regex regex("(?:a*)*(?:a*)*(?:a*)*b");
-  const std::string text(3000, 'a');
+  const Regex regex("(?:a|aa)+[bd]");
+  const std::string text(100, 'a');
   const std::string error = ErrorOf([&] { regex.Find(text + "c", 0, &scratch, &match); });
-  EXPECT_THAT(error, testing::HasSubstr("(?:a*)*(?:a*)*(?:a*)*b"));
-  EXPECT_THAT(error, testing::HasSubstr("3001 bytes"));
+  EXPECT_THAT(error, testing::HasSubstr("(?:a|aa)+[bd]"));
+  EXPECT_THAT(error, testing::HasSubstr("101 bytes"));
 }
 
 }  // namespace

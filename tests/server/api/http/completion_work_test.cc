@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tests/server/api/http/http_harness.h"
 
@@ -17,7 +18,7 @@ class CompletionWorkTest : public ::testing::Test {
  protected:
   CompletionWorkTest() : client_(harness_.port()) {}
   void Post(const json& body, const std::string& headers = "") {
-    client_.Send(Request("POST", "/v1/completions", body.dump(), headers));
+    client_.Send(RequestText("POST", "/v1/completions", body.dump(), headers));
   }
   /// A refusal, which no engine sees.
   json Refused(const json& body, int status) {
@@ -173,7 +174,7 @@ TEST_F(CompletionWorkTest, AClientThatLeavesFreesItsCompletion) {
   for (const bool stream : {false, true}) {
     LoopbackClient client(harness_.port());
     client.Send(
-        Request("POST", "/v1/completions", json{{"prompt", "x"}, {"stream", stream}}.dump()));
+        RequestText("POST", "/v1/completions", json{{"prompt", "x"}, {"stream", stream}}.dump()));
     const size_t number = stream ? 2 : 1;
     engine().AwaitRequest(number);
     engine().Emit(number, {'h'});
@@ -206,7 +207,7 @@ TEST_F(CompletionWorkTest, BadInputIsNamedAndNothingIsQueued) {
       Refused({{"prompt", "x"}, {"stop", std::vector<std::string>(10'000, "s")}}, 400)["param"],
       "stop");
   EXPECT_EQ(Refused({{"prompt", "x"}, {"request_id", "a\r\nb: c"}}, 400)["param"], "request_id");
-  client_.Send(Request("POST", "/v1/completions", "{\"prompt\": \"\xff\"}"));
+  client_.Send(RequestText("POST", "/v1/completions", "{\"prompt\": \"\xff\"}"));
   EXPECT_EQ(client_.ReadResponse().status, 400);
   EXPECT_EQ(engine().submitted(), 0u);
 }

@@ -100,8 +100,8 @@ class ServiceHarness {
 };
 
 /// A request of HTTP/1.1 with Content-Length where there is a body.
-inline std::string Request(const std::string& method, const std::string& target,
-                           const std::string& body = "", const std::string& headers = "") {
+inline std::string RequestText(const std::string& method, const std::string& target,
+                               const std::string& body = "", const std::string& headers = "") {
   std::string text = method + " " + target + " HTTP/1.1\r\nHost: localhost\r\n" + headers;
   if (!body.empty()) text += "Content-Length: " + std::to_string(body.size()) + "\r\n";
   return text + "\r\n" + body;

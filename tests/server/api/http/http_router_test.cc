@@ -47,10 +47,7 @@ TEST_F(HttpRouterTest, TellsAnUnknownPathFromAnUnknownMethod) {
 }
 
 TEST_F(HttpRouterTest, ListsTheMethodsOfAPath) {
-  HttpRequest request;
-  request.method = "PUT";
-  request.target = "/a";
-  const auto found = router_.Find(request);
+  const auto found = router_.Find({.method = "PUT", .target = "/a"});
   EXPECT_EQ(std::get<HttpResponse>(found).headers, (HttpHeaders{{"Allow", "GET, HEAD, POST"}}));
 }
 

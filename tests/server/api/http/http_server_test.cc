@@ -28,7 +28,7 @@ TEST(HttpServerLimitTest, OneConnectionTooManyIsToldSo) {
   LoopbackClient first(http.port());
   LoopbackClient second(http.port());
   for (LoopbackClient* client : {&first, &second}) {
-    client->Send(Request("GET", "/health"));
+    client->Send(RequestText("GET", "/health"));
     EXPECT_EQ(client->ReadResponse().status, 200);
   }
   LoopbackClient third(http.port());
@@ -37,13 +37,13 @@ TEST(HttpServerLimitTest, OneConnectionTooManyIsToldSo) {
   EXPECT_EQ(response.headers.at("retry-after"), "1");
   EXPECT_EQ(json::parse(response.body)["error"]["message"],
             "the server has its most HTTP connections, 2; try again later");
-  first.Send(Request("GET", "/health"));
+  first.Send(RequestText("GET", "/health"));
   EXPECT_EQ(first.ReadResponse().status, 200);
 }
 
 TEST_F(HttpServerTest, DrainingClosesIdleConnections) {
   LoopbackClient client(harness_.port());
-  client.Send(Request("GET", "/health"));
+  client.Send(RequestText("GET", "/health"));
   EXPECT_EQ(client.ReadResponse().status, 200);
   harness_.server().Drain();
   EXPECT_EQ(client.ReadToEnd(), "");
@@ -52,7 +52,7 @@ TEST_F(HttpServerTest, DrainingClosesIdleConnections) {
 
 TEST_F(HttpServerTest, DrainingLetsARunningStreamFinishAndThenCloses) {
   LoopbackClient client(harness_.port());
-  client.Send(Request("POST", "/v1/completions", kStreamed));
+  client.Send(RequestText("POST", "/v1/completions", kStreamed));
   harness_.engine().AwaitRequest(1);
   harness_.engine().Emit(1, {'h'});
   EXPECT_EQ(client.ReadHead().status, 200);
@@ -67,7 +67,7 @@ TEST_F(HttpServerTest, DrainingLetsARunningStreamFinishAndThenCloses) {
 
 TEST_F(HttpServerTest, AnAnswerThatBeginsWhileDrainingSaysThatItIsTheLast) {
   LoopbackClient client(harness_.port());
-  client.Send(Request("POST", "/v1/completions", R"({"prompt": "say"})"));
+  client.Send(RequestText("POST", "/v1/completions", R"({"prompt": "say"})"));
   harness_.engine().AwaitRequest(1);
   harness_.server().Drain();
   harness_.engine().Finish(1, FinishReason::kLength);
@@ -76,7 +76,7 @@ TEST_F(HttpServerTest, AnAnswerThatBeginsWhileDrainingSaysThatItIsTheLast) {
 
 TEST_F(HttpServerTest, CuttingEndsRunningStreamsAndCancelsTheirCompletions) {
   LoopbackClient client(harness_.port());
-  client.Send(Request("POST", "/v1/completions", kStreamed));
+  client.Send(RequestText("POST", "/v1/completions", kStreamed));
   harness_.engine().AwaitRequest(1);
   harness_.server().Cut();
   EXPECT_EQ(client.ReadToEnd(), "");

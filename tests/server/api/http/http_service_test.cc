@@ -20,9 +20,9 @@ class HttpServiceTest : public ::testing::Test {
     client.Send(request);
     return client.ReadResponse();
   }
-  ClientResponse Get(const std::string& path) { return Call(Request("GET", path)); }
+  ClientResponse Get(const std::string& path) { return Call(RequestText("GET", path)); }
   ClientResponse Post(const std::string& path, const std::string& body) {
-    return Call(Request("POST", path, body));
+    return Call(RequestText("POST", path, body));
   }
   ServiceHarness harness_;
 };
@@ -104,7 +104,7 @@ TEST_F(HttpServiceTest, StaysLiveButNotReadyWhileDraining) {
   const ClientResponse ready = Get("/ready");
   EXPECT_EQ(ready.status, 503);
   EXPECT_EQ(ready.headers.at("retry-after"), "1");
-  EXPECT_THAT(std::string(json::parse(ready.body)["missing"]), HasSubstr("drain"));
+  EXPECT_THAT(std::string(json::parse(ready.body)["missing"]), HasSubstr("shutting down"));
   const ClientResponse refused = Post("/v1/completions", R"({"prompt": "x"})");
   EXPECT_EQ(refused.status, 503);
   EXPECT_GE(std::stoi(refused.headers.at("retry-after")), 1);
@@ -113,14 +113,15 @@ TEST_F(HttpServiceTest, StaysLiveButNotReadyWhileDraining) {
 TEST_F(HttpServiceTest, SaysThatThereIsNoSuchPathOrMethod) {
   const ClientResponse missing = Get("/v2/else");
   EXPECT_EQ(missing.status, 404);
-  EXPECT_EQ(ErrorOf(missing), (json{{"message", "there is no /v2/else; GET / lists the endpoints"},
-                                    {"type", "invalid_request_error"},
-                                    {"param", nullptr},
-                                    {"code", "not_found"}}));
+  EXPECT_EQ(ErrorOf(missing),
+            (json{{"message", "there is no \"/v2/else\"; GET / lists the endpoints"},
+                  {"type", "invalid_request_error"},
+                  {"param", nullptr},
+                  {"code", "not_found"}}));
   const ClientResponse wrong = Get("/v1/completions");
   EXPECT_EQ(wrong.status, 405);
   EXPECT_EQ(wrong.headers.at("allow"), "POST");
-  EXPECT_EQ(Call(Request("DELETE", "/health")).headers.at("allow"), "GET, HEAD");
+  EXPECT_EQ(Call(RequestText("DELETE", "/health")).headers.at("allow"), "GET, HEAD");
 }
 
 TEST_F(HttpServiceTest, ChatSaysThatItIsNotThereYet) {
@@ -131,15 +132,15 @@ TEST_F(HttpServiceTest, ChatSaysThatItIsNotThereYet) {
 
 TEST_F(HttpServiceTest, CarriesTheRequestIdThrough) {
   LoopbackClient client(harness_.port());
-  client.Send(Request("GET", "/health", "", "X-Request-ID: mine-1\r\n"));
+  client.Send(RequestText("GET", "/health", "", "X-Request-ID: mine-1\r\n"));
   EXPECT_EQ(client.ReadResponse().headers["x-request-id"], "mine-1");
-  client.Send(Request("GET", "/health"));
+  client.Send(RequestText("GET", "/health"));
   EXPECT_EQ(client.ReadResponse().headers["x-request-id"].size(), 32u);
-  client.Send(Request("GET", "/nowhere", "", "x-request-id: mine-2\r\n"));
+  client.Send(RequestText("GET", "/nowhere", "", "x-request-id: mine-2\r\n"));
   EXPECT_EQ(client.ReadResponse().headers["x-request-id"], "mine-2");
   ASSERT_EQ(harness_.refusals().refusals().size(), 1u);
   EXPECT_EQ(harness_.refusals().refusals()[0].first, "mine-2");
-  client.Send(Request("GET", "/health", "", "x-request-id: " + std::string(257, 'x') + "\r\n"));
+  client.Send(RequestText("GET", "/health", "", "x-request-id: " + std::string(257, 'x') + "\r\n"));
   const ClientResponse refused = client.ReadResponse();
   EXPECT_EQ(refused.status, 400);
   EXPECT_EQ(ErrorOf(refused)["param"], "x-request-id");
@@ -150,7 +151,7 @@ TEST(HttpServiceKeyTest, GuardsTheApiButNotTheProbes) {
   const auto status = [&](const std::string& method, const std::string& path,
                           const std::string& headers) {
     LoopbackClient client(harness.port());
-    client.Send(Request(method, path, method == "POST" ? R"({"prompt": "x"})" : "", headers));
+    client.Send(RequestText(method, path, method == "POST" ? R"({"prompt": "x"})" : "", headers));
     return client.ReadResponse().status;
   };
   for (const char* path : {"/health", "/livez", "/ready", "/readyz", "/metrics", "/version", "/"}) {
@@ -165,7 +166,7 @@ TEST(HttpServiceKeyTest, GuardsTheApiButNotTheProbes) {
   }
   EXPECT_EQ(harness.engine().submitted(), 0u);
   LoopbackClient client(harness.port());
-  client.Send(Request("GET", "/v1/models"));
+  client.Send(RequestText("GET", "/v1/models"));
   const ClientResponse response = client.ReadResponse();
   EXPECT_EQ(response.headers.at("www-authenticate"), "Bearer");
   EXPECT_EQ(ErrorOf(response)["code"], "invalid_api_key");
@@ -179,7 +180,7 @@ TEST(HttpServiceFaultTest, AFaultInARouteIsAnswered) {
                       []() -> std::string { throw std::runtime_error("no page"); });
   HttpHarness http(service);
   LoopbackClient client(http.port());
-  client.Send(Request("GET", "/metrics") + Request("GET", "/health"));
+  client.Send(RequestText("GET", "/metrics") + RequestText("GET", "/health"));
   const ClientResponse response = client.ReadResponse();
   EXPECT_EQ(response.status, 500);
   EXPECT_THAT(std::string(ErrorOf(response)["message"]), HasSubstr("no page"));
@@ -192,7 +193,7 @@ TEST(HttpServiceLoadingTest, SaysWhichModelIsStillLoading) {
   HttpService service({}, models, refusals, [] { return std::string(); });
   HttpHarness http(service);
   LoopbackClient client(http.port());
-  client.Send(Request("GET", "/readyz"));
+  client.Send(RequestText("GET", "/readyz"));
   const ClientResponse response = client.ReadResponse();
   EXPECT_EQ(response.status, 503);
   EXPECT_THAT(std::string(json::parse(response.body)["missing"]), HasSubstr("tiny"));

@@ -83,7 +83,7 @@ TEST_F(HttpSessionTest, KeepsTheConnectionForTheNextRequest) {
   HttpHarness http(handler_);
   LoopbackClient client(http.port());
   for (int i = 0; i < 3; ++i) {
-    client.Send(Request("POST", "/a", "x" + std::to_string(i)));
+    client.Send(RequestText("POST", "/a", "x" + std::to_string(i)));
     const ClientResponse response = client.ReadResponse();
     EXPECT_EQ(response.status, 200);
     EXPECT_EQ(response.body, "POST/a[x" + std::to_string(i) + "]");
@@ -96,7 +96,7 @@ TEST_F(HttpSessionTest, AnswersPipelinedRequestsInOrder) {
   HttpHarness http(handler_);
   LoopbackClient client(http.port());
   std::string all;
-  for (int i = 0; i < 20; ++i) all += Request("POST", "/p", std::to_string(i));
+  for (int i = 0; i < 20; ++i) all += RequestText("POST", "/p", std::to_string(i));
   client.Send(all);
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(client.ReadResponse().body, "POST/p[" + std::to_string(i) + "]");
@@ -106,7 +106,7 @@ TEST_F(HttpSessionTest, AnswersPipelinedRequestsInOrder) {
 TEST_F(HttpSessionTest, TakesARequestByteByByte) {
   HttpHarness http(handler_);
   LoopbackClient client(http.port());
-  for (const char c : Request("POST", "/slow", "body")) client.Send(std::string(1, c));
+  for (const char c : RequestText("POST", "/slow", "body")) client.Send(std::string(1, c));
   EXPECT_EQ(client.ReadResponse().body, "POST/slow[body]");
 }
 
@@ -121,13 +121,13 @@ TEST_F(HttpSessionTest, TakesAChunkedBody) {
 TEST_F(HttpSessionTest, RequestsThatCameDuringAnAnswerWaitForTheirTurn) {
   HttpHarness http(handler_);
   LoopbackClient client(http.port());
-  client.Send(Request("GET", "/hold"));
+  client.Send(RequestText("GET", "/hold"));
   const auto work = handler_.AwaitHeld();
-  client.Send(Request("POST", "/next", std::string(200'000, 'n')).substr(0, 100'000));
+  client.Send(RequestText("POST", "/next", std::string(200'000, 'n')).substr(0, 100'000));
   handler_.Act([](HttpResponder& to) { to.Respond({.body = "held"}); });
   EXPECT_EQ(client.ReadResponse().body, "held");
   client.Send(
-      std::string_view(Request("POST", "/next", std::string(200'000, 'n'))).substr(100'000));
+      std::string_view(RequestText("POST", "/next", std::string(200'000, 'n'))).substr(100'000));
   EXPECT_EQ(client.ReadResponse().body.size(), 200'000 + std::string("POST/next[]").size());
 }
 
@@ -146,7 +146,7 @@ TEST_F(HttpSessionTest, ClosesAfterHttp10UnlessAskedToKeep) {
 TEST_F(HttpSessionTest, HeadGetsTheHeadersOfTheBodyItDoesNotGet) {
   HttpHarness http(handler_);
   LoopbackClient client(http.port());
-  client.Send(Request("HEAD", "/h") + Request("GET", "/after"));
+  client.Send(RequestText("HEAD", "/h") + RequestText("GET", "/after"));
   EXPECT_EQ(client.ReadHead().headers["content-length"], std::to_string(sizeof("HEAD/h[]") - 1));
   EXPECT_EQ(client.ReadResponse().body, "GET/after[]");
 }
@@ -154,7 +154,7 @@ TEST_F(HttpSessionTest, HeadGetsTheHeadersOfTheBodyItDoesNotGet) {
 TEST_F(HttpSessionTest, InvitesABodyThatWaitsToBeInvited) {
   HttpHarness http(handler_);
   LoopbackClient client(http.port());
-  const std::string request = Request("POST", "/e", "late", "Expect: 100-continue\r\n");
+  const std::string request = RequestText("POST", "/e", "late", "Expect: 100-continue\r\n");
   client.Send(std::string_view(request).substr(0, request.size() - 4));
   EXPECT_EQ(client.ReadThrough("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
   client.Send("late");
@@ -184,7 +184,7 @@ TEST_F(HttpSessionTest, RefusesALargeBodyByItsContentLengthAlone) {
 TEST_F(HttpSessionTest, AClientThatSendsItsLargeBodyAllTheSameStillGetsTheAnswer) {
   HttpHarness http(handler_, {.body_bytes = 1000});
   LoopbackClient client(http.port());
-  client.Send(Request("POST", "/", std::string(4 << 20, 'x')));
+  client.Send(RequestText("POST", "/", std::string(4 << 20, 'x')));
   EXPECT_EQ(client.ReadResponse().status, 413);
 }
 
@@ -246,7 +246,7 @@ TEST_F(HttpSessionTest, ASlowBodyIsAnsweredWith408) {
 TEST_F(HttpSessionTest, AnIdleConnectionIsClosed) {
   HttpHarness http(handler_, {.idle = milliseconds(20)});
   LoopbackClient client(http.port());
-  client.Send(Request("GET", "/once"));
+  client.Send(RequestText("GET", "/once"));
   EXPECT_EQ(client.ReadResponse().status, 200);
   EXPECT_EQ(client.ReadToEnd(), "");
   EXPECT_TRUE(http.server().WaitUntilEmpty(std::nullopt));
@@ -255,7 +255,7 @@ TEST_F(HttpSessionTest, AnIdleConnectionIsClosed) {
 TEST_F(HttpSessionTest, StreamsPiecesAsChunks) {
   HttpHarness http(handler_);
   LoopbackClient client(http.port());
-  client.Send(Request("GET", "/hold"));
+  client.Send(RequestText("GET", "/hold"));
   const auto work = handler_.AwaitHeld();
   handler_.Act([](HttpResponder& to) { to.BeginStream({.body = "one"}); });
   EXPECT_EQ(client.ReadHead().headers["transfer-encoding"], "chunked");
@@ -267,7 +267,7 @@ TEST_F(HttpSessionTest, StreamsPiecesAsChunks) {
   });
   EXPECT_EQ(client.ReadChunk(), "two");
   EXPECT_EQ(client.ReadChunk(), "");
-  client.Send(Request("GET", "/after"));
+  client.Send(RequestText("GET", "/after"));
   EXPECT_EQ(client.ReadResponse().body, "GET/after[]");
 }
 
@@ -288,12 +288,12 @@ TEST_F(HttpSessionTest, StreamsToHttp10UpToTheConnectionsEnd) {
 TEST_F(HttpSessionTest, TellsWorkAtOnceThatItsClientIsGone) {
   HttpHarness http(handler_);
   LoopbackClient waiting(http.port());
-  waiting.Send(Request("GET", "/hold"));
+  waiting.Send(RequestText("GET", "/hold"));
   auto work = handler_.AwaitHeld();
   waiting.Close();
   work->AwaitDisconnect();
   LoopbackClient streaming(http.port());
-  streaming.Send(Request("GET", "/hold"));
+  streaming.Send(RequestText("GET", "/hold"));
   work = handler_.AwaitHeld();
   handler_.Act([](HttpResponder& to) { to.BeginStream({.body = "one"}); });
   streaming.ReadHead();
@@ -304,7 +304,7 @@ TEST_F(HttpSessionTest, TellsWorkAtOnceThatItsClientIsGone) {
 TEST_F(HttpSessionTest, AClientThatTakesNothingIsCutOff) {
   HttpHarness http(handler_, {.write_stall = milliseconds(50)});
   LoopbackClient client(http.port());
-  client.Send(Request("GET", "/hold"));
+  client.Send(RequestText("GET", "/hold"));
   const auto work = handler_.AwaitHeld();
   handler_.Act([](HttpResponder& to) { to.BeginStream({.body = std::string(64 << 20, 'x')}); });
   work->AwaitDisconnect();
@@ -313,11 +313,11 @@ TEST_F(HttpSessionTest, AClientThatTakesNothingIsCutOff) {
 TEST_F(HttpSessionTest, ASlowReaderHoldsUpNobodyElse) {
   HttpHarness http(handler_);
   LoopbackClient slow(http.port());
-  slow.Send(Request("GET", "/hold"));
+  slow.Send(RequestText("GET", "/hold"));
   const auto work = handler_.AwaitHeld();
   handler_.Act([](HttpResponder& to) { to.BeginStream({.body = std::string(64 << 20, 'x')}); });
   LoopbackClient quick(http.port());
-  quick.Send(Request("GET", "/quick"));
+  quick.Send(RequestText("GET", "/quick"));
   EXPECT_EQ(quick.ReadResponse().body, "GET/quick[]");
   slow.ReadHead();
   EXPECT_EQ(slow.ReadChunk().size(), 64u << 20);
@@ -327,7 +327,7 @@ TEST_F(HttpSessionTest, ASlowReaderHoldsUpNobodyElse) {
 TEST_F(HttpSessionTest, RandomBytesNeverHarmTheNextClient) {
   HttpHarness http(handler_, {.header = milliseconds(200), .linger = milliseconds(50)});
   std::mt19937 random(7);
-  const std::string valid = Request("POST", "/v", "body");
+  const std::string valid = RequestText("POST", "/v", "body");
   for (int round = 0; round < 300; ++round) {
     LoopbackClient client(http.port());
     std::string bytes = round % 2 == 0 ? valid : std::string(random() % 400, '\0');
@@ -339,7 +339,7 @@ TEST_F(HttpSessionTest, RandomBytesNeverHarmTheNextClient) {
     client.ReadToEnd();
   }
   LoopbackClient client(http.port());
-  client.Send(Request("GET", "/well"));
+  client.Send(RequestText("GET", "/well"));
   EXPECT_EQ(client.ReadResponse().body, "GET/well[]");
 }
 
