@@ -41,7 +41,7 @@ struct StepBatch {
 struct ScoredToken {
   int32_t id = 0;
   float log_prob = 0.0f;
-  int32_t rank = 0;                             // 1 is the most likely; 0: not computed
+  int32_t rank = 0;                            // 1 is the most likely; 0: not computed
   std::vector<std::pair<int32_t, float>> top;  // the best ids, descending; ties by lower id
 };
 

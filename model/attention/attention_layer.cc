@@ -67,7 +67,7 @@ void AttentionLayer::Forward(const Call& call, const Rotary& rotary, PagedCoreCp
                              AttentionWorkspace& workspace) const {
   const int64_t rows = call.batch.rows(), width = projection_width(), dim = shape_.head_dim;
   float* projections = workspace.projections.data();
-  input_.Forward({call.x, hidden_stride_, rows, projections, width}, kernels, team);
+  input_.Forward({call.x, rows, projections, width}, kernels, team);
   // Queries and keys lie side by side.
   const int64_t rotated = shape_.num_heads + shape_.num_kv_heads;
   team.ParallelFor(rows, [&](int64_t row, int) {
@@ -75,7 +75,8 @@ void AttentionLayer::Forward(const Call& call, const Rotary& rotary, PagedCoreCp
     for (int64_t h = 0; h < rotated; ++h) rotary.Apply(call.batch.positions[row], heads + h * dim);
   });
 
-  const CoreInput input = {projections, projections + columns_.key, projections + columns_.value, width};
+  const CoreInput input = {projections, projections + columns_.key, projections + columns_.value,
+                           width};
   float* value_sum = spec_.affine ? workspace.value_sum.data() : nullptr;
   core.WriteCache(call.batch, input, call.cache, value_sum);
   core.Attend(call.batch, input, call.cache,
@@ -85,7 +86,11 @@ void AttentionLayer::Forward(const Call& call, const Rotary& rotary, PagedCoreCp
                    projections + columns_.alpha, projections + columns_.gate, width},
                   kernels, team);
   const int64_t concatenated = shape_.num_heads * dim;
-  output_.Forward({workspace.output.data(), concatenated, rows, call.residual, hidden_stride_, true}, kernels, team);
+  team.ParallelFor(rows, [&](int64_t row, int) {
+    workspace.packed_output.Set(row, workspace.output.data() + row * concatenated, concatenated);
+  });
+  output_.Forward({workspace.packed_output, rows, call.residual, hidden_stride_, true}, kernels,
+                  team);
 }
 
 }  // namespace affine

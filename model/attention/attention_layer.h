@@ -18,6 +18,7 @@ namespace affine {
 struct AttentionWorkspace {
   std::vector<float> projections;  // [rows, AttentionLayer::projection_width()]
   std::vector<float> output;       // [rows, heads * head_dim]
+  PackedRows packed_output;        // the same, as W_o reads it
   std::vector<float> log_sum_exp;  // [rows, heads]
   std::vector<float> value_sum;    // [rows, kv_heads * head_dim], with affine
 };
@@ -29,10 +30,10 @@ class AttentionLayer {
                  ElementType element, WorkerTeam& team);
 
   /// residual += W_o attention(x); x [rows, hidden] is the layer's input after the input norm,
-  /// residual [rows, hidden]; both at strides of PaddedWidth(hidden).
+  /// residual [rows, hidden] at a stride of PaddedWidth(hidden).
   struct Call {
     const AttentionBatch& batch;
-    const float* x;
+    const PackedRows& x;
     float* residual;
     CacheLayer cache;
   };

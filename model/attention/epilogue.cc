@@ -7,7 +7,9 @@
 namespace affine {
 namespace {
 
-float Logistic(float x) { return static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(x)))); }
+float Logistic(float x) {
+  return static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(x))));
+}
 
 }  // namespace
 
@@ -24,18 +26,20 @@ Epilogue::Epilogue(const AttentionSpec& spec, const AttentionShape& shape, Epilo
 
 void Epilogue::Apply(const AttentionBatch& batch, const Call& call, const Kernels& kernels,
                      WorkerTeam& team) const {
-  const bool plain = spec_.denominator == Denominator::kSoftmax && !spec_.affine && spec_.gate == Gate::kNone;
+  const bool plain =
+      spec_.denominator == Denominator::kSoftmax && !spec_.affine && spec_.gate == Gate::kNone;
   if (plain) return;
-  team.ParallelFor(batch.rows(), [&](int64_t row, int) {
-    ApplyRow(call, kernels, row, batch.positions[row]);
-  });
+  team.ParallelFor(batch.rows(),
+                   [&](int64_t row, int) { ApplyRow(call, kernels, row, batch.positions[row]); });
 }
 
 void Epilogue::ApplyRow(const Call& call, const Kernels& kernels, int64_t row,
                         int64_t position) const {
-  const int64_t heads = shape_.num_heads, dim = shape_.head_dim, group = heads / shape_.num_kv_heads;
+  const int64_t heads = shape_.num_heads, dim = shape_.head_dim,
+                group = heads / shape_.num_kv_heads;
   float* gate = call.gate + row * call.stride;
-  if (spec_.gate != Gate::kNone) kernels.sigmoid(gate, spec_.gate == Gate::kHeadwise ? heads : heads * dim);
+  if (spec_.gate != Gate::kNone)
+    kernels.sigmoid(gate, spec_.gate == Gate::kHeadwise ? heads : heads * dim);
   for (int64_t head = 0; head < heads; ++head) {
     float* output = call.output + (row * heads + head) * dim;
     const float lse = call.log_sum_exp[row * heads + head];

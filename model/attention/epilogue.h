@@ -31,7 +31,7 @@ class Epilogue {
     const float* log_sum_exp;  // [rows, heads]
     const float* value_sum;    // [rows, kv_heads, head_dim], with affine
     const float* alpha;        // W_a x: row r at alpha + r * stride, [heads]
-    float* gate;               // W_g x: row r at gate + r * stride, [heads] or [heads * head_dim]; overwritten
+    float* gate;  // W_g x: row r at gate + r * stride, [heads] or [heads * head_dim]; overwritten
     int64_t stride;
   };
   void Apply(const AttentionBatch& batch, const Call& call, const Kernels& kernels,

@@ -35,6 +35,7 @@ struct PagedCoreCpu::Scratch {
   std::vector<float> max;     // [rows]: largest score so far
   std::vector<float> sum;     // [rows]: sum of exp(score - max) so far
   std::vector<float> part_max, part_sum;
+  std::vector<const char*> panels;  // of a part's keys, or of 16 values
 };
 
 PagedCoreCpu::PagedCoreCpu(const AttentionShape& shape, const Kernels& kernels, WorkerTeam& team)
@@ -46,9 +47,12 @@ PagedCoreCpu::PagedCoreCpu(const AttentionShape& shape, const Kernels& kernels, 
       scratch_(team.size()) {
   const int64_t rows = queries_per_tile_ * group_;
   for (Scratch& scratch : scratch_) {
-    for (auto* v : {&scratch.query, &scratch.part, &scratch.total}) v->resize(rows * shape.head_dim);
+    for (auto* v : {&scratch.query, &scratch.part, &scratch.total})
+      v->resize(rows * shape.head_dim);
     scratch.scores.resize(rows * kPartKeys);
-    for (auto* v : {&scratch.max, &scratch.sum, &scratch.part_max, &scratch.part_sum}) v->resize(rows);
+    scratch.panels.resize(std::max(kPartKeys, shape.head_dim) / kPanelWidth);
+    for (auto* v : {&scratch.max, &scratch.sum, &scratch.part_max, &scratch.part_sum})
+      v->resize(rows);
   }
 }
 
@@ -68,7 +72,8 @@ void PagedCoreCpu::WriteCache(const AttentionBatch& batch, const CoreInput& inpu
       const float* value = input.value + row * input.stride + head * dim;
       cache.Write(block, head, slot, key, value);
       if (value_sum == nullptr) continue;
-      const int64_t before = position < block_size ? -1 : slice.block_table[position / block_size - 1];
+      const int64_t before =
+          position < block_size ? -1 : slice.block_table[position / block_size - 1];
       cache.SumValues(before, block, head, slot);
       const float* sum = cache.value_sum(block, head);
       std::copy(sum, sum + dim, value_sum + (row * heads + head) * dim);
@@ -121,7 +126,8 @@ void PagedCoreCpu::LoadQueries(const Tile& tile, const CoreInput& input, Scratch
   const float scale = 1.0f / std::sqrt(static_cast<float>(dim));
   for (int64_t row = 0; row < tile.rows; ++row) {
     const int64_t query = tile.slice->first_row + tile.first_query + row / group_;
-    const float* from = input.query + query * input.stride + (tile.kv_head * group_ + row % group_) * dim;
+    const float* from =
+        input.query + query * input.stride + (tile.kv_head * group_ + row % group_) * dim;
     float* to = scratch.query.data() + row * dim;
     for (int64_t i = 0; i < dim; ++i) to[i] = from[i] * scale;
     scratch.max[row] = kMasked;
@@ -134,27 +140,25 @@ void PagedCoreCpu::LoadQueries(const Tile& tile, const CoreInput& input, Scratch
 void PagedCoreCpu::ScorePart(const Tile& tile, const CacheLayer& cache, int64_t begin, int64_t end,
                              Scratch& scratch) const {
   const int64_t block_size = cache.shape().block_size, dim = shape_.head_dim;
+  const char** panels = scratch.panels.data();
+  MultiplyArgs args = {};
   for (int64_t key = begin; key < end; key += kPanelWidth) {
     const int64_t block = tile.slice->block_table[key / block_size];
-    TileArgs args;
-    args.panel = cache.keys(block, tile.kv_head, key % block_size / kPanelWidth);
-    args.panel_stride = 0;
-    args.panels = 1;
-    args.a_stride = dim;
-    args.k = dim;
-    args.c_stride = kPartKeys;
-    args.accumulate = false;
-    for (int64_t row = 0; row < tile.rows; row += kMaxTileRows) {
-      args.rows = static_cast<int>(std::min<int64_t>(kMaxTileRows, tile.rows - row));
-      args.a = scratch.query.data() + row * dim;
-      args.c = scratch.scores.data() + row * kPartKeys + (key - begin);
-      kernels_.multiply(cache.shape().element, args);
-    }
-    for (int64_t row = 0; row < tile.rows; ++row) {
-      const int64_t visible = std::clamp<int64_t>(tile.Position(row, group_) + 1 - key, 0, kPanelWidth);
-      float* scores = scratch.scores.data() + row * kPartKeys + (key - begin);
-      std::fill(scores + visible, scores + kPanelWidth, kMasked);
-    }
+    panels[args.num_panels++] = cache.keys(block, tile.kv_head, key % block_size / kPanelWidth);
+  }
+  args.a = scratch.query.data();
+  args.a_stride = dim * static_cast<int64_t>(sizeof(float));
+  args.rows = tile.rows;
+  args.panels = panels;
+  args.k = dim;
+  args.c = scratch.scores.data();
+  args.c_stride = kPartKeys;
+  kernels_.multiply(cache.shape().element, args);
+  const int64_t width = args.num_panels * kPanelWidth;
+  for (int64_t row = 0; row < tile.rows; ++row) {
+    const int64_t visible = std::clamp<int64_t>(tile.Position(row, group_) + 1 - begin, 0, width);
+    float* scores = scratch.scores.data() + row * kPartKeys;
+    std::fill(scores + visible, scores + width, kMasked);
   }
 }
 
@@ -162,27 +166,24 @@ void PagedCoreCpu::ScorePart(const Tile& tile, const CacheLayer& cache, int64_t 
 void PagedCoreCpu::WeighValues(const Tile& tile, const CacheLayer& cache, int64_t begin,
                                int64_t end, Scratch& scratch) const {
   const KvCacheShape& shape = cache.shape();
-  const int64_t panels = shape_.head_dim / kPanelWidth;
-  TileArgs args;
-  args.panel_stride = kPanelWidth * kPanelWidth * ElementBytes(shape.element);
-  args.a_stride = kPartKeys;
+  const char** panels = scratch.panels.data();
+  MultiplyArgs args = {};
+  args.a_stride = kPartKeys * static_cast<int64_t>(sizeof(float));
+  args.rows = tile.rows;
+  args.panels = panels;
+  args.num_panels = shape_.head_dim / kPanelWidth;
   args.k = kPanelWidth;
+  args.c = scratch.part.data();
   args.c_stride = shape_.head_dim;
-  for (int64_t row = 0; row < tile.rows; row += kMaxTileRows) {
-    args.rows = static_cast<int>(std::min<int64_t>(kMaxTileRows, tile.rows - row));
-    const int64_t most = MaxTilePanels(args.rows);
-    for (int64_t key = begin; key < end; key += kPanelWidth) {
-      const int64_t block = tile.slice->block_table[key / shape.block_size];
-      const char* values = cache.values(block, tile.kv_head, key % shape.block_size / kPanelWidth);
-      args.a = scratch.scores.data() + row * kPartKeys + (key - begin);
-      args.accumulate = key != begin;
-      for (int64_t panel = 0; panel < panels; panel += most) {
-        args.panels = static_cast<int>(std::min(most, panels - panel));
-        args.panel = values + panel * args.panel_stride;
-        args.c = scratch.part.data() + row * shape_.head_dim + panel * kPanelWidth;
-        kernels_.multiply(shape.element, args);
-      }
+  for (int64_t key = begin; key < end; key += kPanelWidth) {
+    const int64_t block = tile.slice->block_table[key / shape.block_size];
+    const char* values = cache.values(block, tile.kv_head, key % shape.block_size / kPanelWidth);
+    for (int64_t p = 0; p < args.num_panels; ++p) {
+      panels[p] = values + p * kPanelWidth * kPanelWidth * ElementBytes(shape.element);
     }
+    args.a = scratch.scores.data() + (key - begin);
+    args.accumulate = key != begin;
+    kernels_.multiply(shape.element, args);
   }
 }
 

@@ -26,9 +26,9 @@ struct CoreInput {
   int64_t stride;
 };
 
-/// Keys are taken in parts of kPartKeys at fixed positions. A part's scores, maximum, exponentials and
-/// weighted values are computed alone, and parts are merged in ascending order: a row's result depends
-/// on its own keys only, never on the rows, chunks, blocks or threads beside it.
+/// Keys are taken in parts of kPartKeys at fixed positions. A part's scores, maximum, exponentials
+/// and weighted values are computed alone, and parts are merged in ascending order: a row's result
+/// depends on its own keys only, never on the rows, chunks, blocks or threads beside it.
 class PagedCoreCpu {
  public:
   static constexpr int64_t kPartKeys = 256;
@@ -57,7 +57,7 @@ class PagedCoreCpu {
   void Finish(const Tile& tile, const CoreOutput& out, const Scratch& scratch) const;
 
   AttentionShape shape_;
-  int64_t group_;            // heads that share a key-value head
+  int64_t group_;  // heads that share a key-value head
   int64_t queries_per_tile_;
   const Kernels& kernels_;
   WorkerTeam& team_;

@@ -1,14 +1,10 @@
 #include "model/cache/kv_cache.h"
 
-#include <ATen/ops/from_blob.h>
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
-#include <string>
 
-#include "model/model_error.h"
 #include "model/runtime/bfloat16.h"
+#include "model/runtime/zeroed_pages.h"
 
 namespace affine {
 namespace {
@@ -21,17 +17,8 @@ int64_t ValueSumBytes(const KvCacheShape& shape) { return shape.num_kv_heads * s
 
 int64_t SummedSlotsBytes(const KvCacheShape& shape) { return shape.num_kv_heads * 4; }
 
-// Zeroed pages that exist only once they are touched.
-at::Tensor LazyZeros(int64_t bytes) {
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
-    throw ModelError("the key-value cache of " + std::to_string(bytes >> 20) +
-                     " MiB cannot be allocated; lower --kv_cache_gib");
-  }
-  madvise(memory, bytes, MADV_HUGEPAGE);
-  return at::from_blob(
-      memory, {bytes}, [bytes](void* p) { munmap(p, bytes); }, at::TensorOptions(at::kByte));
+at::Tensor CachePages(int64_t bytes) {
+  return ZeroedPages(bytes, "the key-value cache", "lower --kv_cache_gib");
 }
 
 // Index of element (row i of a panel's k, column j) in a panel of `element`.
@@ -61,10 +48,10 @@ int64_t KvCacheShape::block_bytes() const {
 
 KvCache::KvCache(const KvCacheShape& shape) : shape_(shape) {
   const int64_t blocks = shape.num_layers * shape.num_blocks;
-  blocks_ = LazyZeros(blocks * LayerBlockBytes(shape));
+  blocks_ = CachePages(blocks * LayerBlockBytes(shape));
   if (!shape.value_sums) return;
-  value_sums_ = LazyZeros(blocks * ValueSumBytes(shape)).view(at::kFloat);
-  summed_slots_ = LazyZeros(blocks * SummedSlotsBytes(shape)).view(at::kInt);
+  value_sums_ = CachePages(blocks * ValueSumBytes(shape)).view(at::kFloat);
+  summed_slots_ = CachePages(blocks * SummedSlotsBytes(shape)).view(at::kInt);
 }
 
 CacheLayer KvCache::layer(int64_t index) const {
@@ -93,7 +80,8 @@ void CacheLayer::Write(int64_t block, int64_t head, int64_t slot, const float* k
   char* v = values(block, head, tile);
   if (token == 0) std::memset(k, 0, 2 * shape_.tile_bytes());  // values follow keys
   if (shape_.element == ElementType::kFloat32) {
-    Scatter<float>(shape_.element, shape_.head_dim, token, key, value, k, v, [](float x) { return x; });
+    Scatter<float>(shape_.element, shape_.head_dim, token, key, value, k, v,
+                   [](float x) { return x; });
   } else {
     Scatter<uint16_t>(shape_.element, shape_.head_dim, token, key, value, k, v, ToBfloat16);
   }

@@ -28,8 +28,8 @@ struct KvCacheShape {
 /// One layer's part of the cache. A block holds, for each head, `tiles_per_block` pairs of tiles:
 ///   keys    as one panel [head_dim, 16 tokens], so that scores are panel multiplies;
 ///   values  as head_dim / 16 panels [16 tokens, 16], so that outputs are panel multiplies.
-/// A tile is cleared when its first token is written: what lies past a sequence's end is zero, never
-/// another sequence's leftovers.
+/// A tile is cleared when its first token is written: what lies past a sequence's end is zero,
+/// never another sequence's leftovers.
 class CacheLayer {
  public:
   /// `value_sums` and `summed_slots` are null without shape.value_sums.
@@ -38,9 +38,11 @@ class CacheLayer {
 
   const KvCacheShape& shape() const { return shape_; }
   char* keys(int64_t block, int64_t head, int64_t tile) const { return Tile(block, head, tile, 0); }
-  char* values(int64_t block, int64_t head, int64_t tile) const { return Tile(block, head, tile, 1); }
-  /// [head_dim] float32: the sum of the sequence's values at all positions before `block` and in its
-  /// first summed_slots() slots. Only with shape().value_sums.
+  char* values(int64_t block, int64_t head, int64_t tile) const {
+    return Tile(block, head, tile, 1);
+  }
+  /// [head_dim] float32: the sum of the sequence's values at all positions before `block` and in
+  /// its first summed_slots() slots. Only with shape().value_sums.
   float* value_sum(int64_t block, int64_t head) const {
     return value_sums_ + (block * shape_.num_kv_heads + head) * shape_.head_dim;
   }
@@ -48,12 +50,13 @@ class CacheLayer {
     return summed_slots_[block * shape_.num_kv_heads + head];
   }
 
-  /// Stores one token's key and value, both [head_dim], at `slot` of `block`, rounded to the cache's
-  /// element type.
+  /// Stores one token's key and value, both [head_dim], at `slot` of `block`, rounded to the
+  /// cache's element type.
   void Write(int64_t block, int64_t head, int64_t slot, const float* key, const float* value) const;
-  /// Brings value_sum(block, head) up to and including `slot`, whose value is written. `before` is the
-  /// sequence's block before `block`, complete; -1 for its first. One float32 addition a token in order
-  /// of position, of the values as stored: the same bits for any chunks, blocks, forks and rewrites.
+  /// Brings value_sum(block, head) up to and including `slot`, whose value is written. `before` is
+  /// the sequence's block before `block`, complete; -1 for its first. One float32 addition a token
+  /// in order of position, of the values as stored: the same bits for any chunks, blocks, forks and
+  /// rewrites.
   void SumValues(int64_t before, int64_t block, int64_t head, int64_t slot) const;
 
  private:

@@ -6,12 +6,16 @@
 
 #include "model/layers/tensor_values.h"
 #include "model/runtime/bfloat16.h"
+#include "model/runtime/zeroed_pages.h"
 
 namespace affine {
 namespace {
 
 // Rows of x that stay in the second-level cache while all panels pass by.
 constexpr int64_t kRowBlock = 96;
+// Panels of one piece of work: enough that taking it costs nothing, few enough that threads end
+// together.
+constexpr int64_t kPanelBlock = 8;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -21,8 +25,10 @@ Linear::Linear(int64_t in_features, int64_t out_features, ElementType element)
     : in_features_(in_features),
       element_(element),
       panels_(CeilDiv(out_features, kPanelWidth)),
-      panel_bytes_(in_features * kPanelWidth * ElementBytes(element)),
-      packed_(at::zeros({panels_, panel_bytes_}, at::kByte)) {}
+      depth_(element == ElementType::kBfloat16 ? in_features + in_features % 2 : in_features),
+      panel_bytes_(depth_ * kPanelWidth * ElementBytes(element)),
+      packed_(ZeroedPages(panels_ * panel_bytes_, "a linear layer's weights",
+                          "serve a smaller model")) {}
 
 void Linear::SetWeight(int64_t first, const TensorView& weight, WorkerTeam& team) {
   const int64_t rows = weight.shape[0];
@@ -52,51 +58,52 @@ void Linear::SetBias(int64_t first, const TensorView& bias) {
   for (int64_t i = 0; i < bias.shape[0]; ++i) to[i] = FloatAt(bias, i);
 }
 
+/// A block of rows by a block of panels: one piece of a thread's work.
+struct Linear::Part {
+  int64_t first_row, rows, first_panel, panels;
+};
+
 void Linear::Forward(const Call& call, const Kernels& kernels, WorkerTeam& team) const {
-  // One row streams several panels at once; more rows take panels one by one.
-  const int64_t group = MaxTilePanels(static_cast<int>(std::min<int64_t>(call.rows, kMaxTileRows)));
-  const int64_t groups = CeilDiv(panels_, group);
   const int64_t row_blocks = CeilDiv(call.rows, kRowBlock);
-  team.ParallelFor(row_blocks * groups, [&](int64_t item, int) {
-    const int64_t first_row = item / groups * kRowBlock;
-    const int64_t first_panel = item % groups * group;
-    MultiplyRows(call, kernels, first_row, std::min(kRowBlock, call.rows - first_row), first_panel,
-                 std::min(group, panels_ - first_panel));
+  const int64_t panel_blocks =
+      std::min(panels_, CeilDiv(CeilDiv(panels_, kPanelBlock), team.size()) * team.size());
+  team.ParallelFor(row_blocks * panel_blocks, [&](int64_t item, int) {
+    const int64_t row = item / panel_blocks * kRowBlock, block = item % panel_blocks;
+    const int64_t panel = panels_ * block / panel_blocks;
+    MultiplyPart(call, kernels,
+                 {row, std::min(kRowBlock, call.rows - row), panel,
+                  panels_ * (block + 1) / panel_blocks - panel});
   });
 }
 
-// Rows are cut into tiles as even as can be, so that none is left with a slow remainder.
-void Linear::MultiplyRows(const Call& call, const Kernels& kernels, int64_t first_row, int64_t rows,
-                          int64_t first_panel, int64_t panels) const {
-  const int64_t tiles = CeilDiv(rows, kMaxTileRows);
-  for (int64_t tile = 0; tile < tiles; ++tile) {
-    const int64_t begin = first_row + rows * tile / tiles;
-    const int64_t end = first_row + rows * (tile + 1) / tiles;
-    TileArgs args;
-    args.a = call.x + begin * call.x_stride;
-    args.a_stride = call.x_stride;
-    args.rows = static_cast<int>(end - begin);
-    args.panel_stride = panel_bytes_;
-    args.k = in_features_;
-    args.c_stride = call.y_stride;
-    args.accumulate = call.accumulate || bias_.defined();
-    const int64_t most = MaxTilePanels(args.rows);
-    for (int64_t p = 0; p < panels; p += most) {
-      const int64_t column = (first_panel + p) * kPanelWidth;
-      args.panel = static_cast<const char*>(packed_.const_data_ptr()) + (first_panel + p) * panel_bytes_;
-      args.panels = static_cast<int>(std::min(most, panels - p));
-      args.c = call.y + begin * call.y_stride + column;
-      if (bias_.defined()) {
-        const float* bias = bias_.const_data_ptr<float>() + column;
-        for (int64_t r = 0; r < end - begin; ++r) {
-          float* y = args.c + r * call.y_stride;
-          for (int64_t i = 0; i < args.panels * kPanelWidth; ++i) {
-            y[i] = call.accumulate ? y[i] + bias[i] : bias[i];
-          }
-        }
-      }
-      kernels.multiply(element_, args);
-    }
+void Linear::MultiplyPart(const Call& call, const Kernels& kernels, const Part& part) const {
+  if (bias_.defined()) PrepareBias(call, part);
+  const char* panels[kPanelBlock];
+  for (int64_t p = 0; p < part.panels; ++p) {
+    panels[p] =
+        static_cast<const char*>(packed_.const_data_ptr()) + (part.first_panel + p) * panel_bytes_;
+  }
+  MultiplyArgs args;
+  args.a = call.x.row(part.first_row);
+  args.a_stride = call.x.stride();
+  args.rows = part.rows;
+  args.panels = panels;
+  args.num_panels = part.panels;
+  args.k = depth_;
+  args.c = call.y + part.first_row * call.y_stride + part.first_panel * kPanelWidth;
+  args.c_stride = call.y_stride;
+  args.accumulate = call.accumulate || bias_.defined();
+  element_ == ElementType::kFloat32 ? kernels.multiply_f32(args)
+                                    : kernels.multiply_packed_bf16(args);
+}
+
+// Sums start from the bias, or from y plus the bias.
+void Linear::PrepareBias(const Call& call, const Part& part) const {
+  const int64_t first = part.first_panel * kPanelWidth, columns = part.panels * kPanelWidth;
+  const float* bias = bias_.const_data_ptr<float>() + first;
+  for (int64_t r = part.first_row; r < part.first_row + part.rows; ++r) {
+    float* y = call.y + r * call.y_stride + first;
+    for (int64_t i = 0; i < columns; ++i) y[i] = call.accumulate ? y[i] + bias[i] : bias[i];
   }
 }
 

@@ -19,16 +19,17 @@ Mlp::Mlp(const ModelConfig& config, const Checkpoint& checkpoint, int index, Ele
   set(output_, 0, "down_proj");
 }
 
-void Mlp::Forward(const float* x, int64_t rows, float* residual, const Kernels& kernels,
-                  WorkerTeam& team, std::vector<float>& workspace) const {
+void Mlp::Forward(const PackedRows& x, int64_t rows, float* residual, const Kernels& kernels,
+                  WorkerTeam& team, Workspace& workspace) const {
   const int64_t width = workspace_width(), hidden = output_.padded_out_features();
-  float* inner = workspace.data();
-  input_.Forward({x, hidden, rows, inner, width}, kernels, team);
+  float* projections = workspace.projections.data();
+  input_.Forward({x, rows, projections, width}, kernels, team);
   team.ParallelFor(rows, [&](int64_t row, int) {
-    float* gate = inner + row * width;
+    float* gate = projections + row * width;
     kernels.silu_multiply(gate, gate + up_column_, intermediate_, gate);
+    workspace.inner.Set(row, gate, intermediate_);
   });
-  output_.Forward({inner, width, rows, residual, hidden, true}, kernels, team);
+  output_.Forward({workspace.inner, rows, residual, hidden, true}, kernels, team);
 }
 
 }  // namespace affine

@@ -15,11 +15,17 @@ class Mlp {
   Mlp(const ModelConfig& config, const Checkpoint& checkpoint, int index, ElementType element,
       WorkerTeam& team);
 
-  /// residual += mlp(x); x, residual [rows, hidden] at strides of PaddedWidth(hidden); workspace at least rows * workspace_width().
-  void Forward(const float* x, int64_t rows, float* residual, const Kernels& kernels,
-               WorkerTeam& team, std::vector<float>& workspace) const;
+  struct Workspace {
+    std::vector<float> projections;  // [rows, workspace_width()]
+    PackedRows inner;                // [rows, intermediate]
+  };
+  /// residual += mlp(x); x [rows, hidden]; residual [rows, hidden] at a stride of
+  /// PaddedWidth(hidden).
+  void Forward(const PackedRows& x, int64_t rows, float* residual, const Kernels& kernels,
+               WorkerTeam& team, Workspace& workspace) const;
 
-  int64_t workspace_width() const { return input_.padded_out_features(); }
+  /// One cache line more than the columns: rows at multiples of 4 KiB would share cache sets.
+  int64_t workspace_width() const { return input_.padded_out_features() + kPanelWidth; }
   int64_t weight_bytes() const { return input_.bytes() + output_.bytes(); }
 
  private:

@@ -18,7 +18,7 @@ class Rotary {
   void Apply(int64_t position, float* head) const;
 
  private:
-  int64_t half_;               // head_dim / 2
+  int64_t half_;                // head_dim / 2
   std::vector<float> cosines_;  // [max_length, half]
   std::vector<float> sines_;    // [max_length, half]
 };

@@ -5,6 +5,8 @@ namespace affine {
 CpuIsa DetectCpuIsa() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bf16"))
+    return CpuIsa::kAvx512Bf16;
   if (__builtin_cpu_supports("avx512f")) return CpuIsa::kAvx512;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return CpuIsa::kAvx2;
 #endif
@@ -13,7 +15,7 @@ CpuIsa DetectCpuIsa() {
 
 std::vector<CpuIsa> SupportedCpuIsas() {
   std::vector<CpuIsa> isas;
-  for (CpuIsa isa : {CpuIsa::kPortable, CpuIsa::kAvx2, CpuIsa::kAvx512}) {
+  for (CpuIsa isa : {CpuIsa::kPortable, CpuIsa::kAvx2, CpuIsa::kAvx512, CpuIsa::kAvx512Bf16}) {
     if (isa <= DetectCpuIsa()) isas.push_back(isa);
   }
   return isas;
@@ -27,6 +29,8 @@ std::string_view CpuIsaName(CpuIsa isa) {
       return "avx2";
     case CpuIsa::kAvx512:
       return "avx512";
+    case CpuIsa::kAvx512Bf16:
+      return "avx512_bf16";
   }
   return "unknown";
 }

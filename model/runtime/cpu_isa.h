@@ -8,7 +8,7 @@ namespace affine {
 
 /// In ascending order of speed. All give the same bits: kernels are written once, on vectors of 16
 /// numbers, and an element's operations and their order never depend on the instruction set.
-enum class CpuIsa { kPortable, kAvx2, kAvx512 };
+enum class CpuIsa { kPortable, kAvx2, kAvx512, kAvx512Bf16 };
 
 /// The fastest set that the processor and the operating system support.
 CpuIsa DetectCpuIsa();

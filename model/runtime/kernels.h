@@ -18,41 +18,43 @@ inline constexpr int64_t ElementBytes(ElementType type) {
 /// float32: [k, 16]. bfloat16: [k / 2, 16, 2], rows in pairs, k even.
 inline constexpr int64_t kPanelWidth = 16;
 
-/// `n` columns as whole panels: what a multiply writes, and so the least stride of what it writes to.
+/// `n` columns as whole panels: what a multiply writes, and so the least stride of what it writes
+/// to.
 inline constexpr int64_t PaddedWidth(int64_t n) {
   return (n + kPanelWidth - 1) / kPanelWidth * kPanelWidth;
 }
 
-/// Most rows of one multiply call.
-inline constexpr int kMaxTileRows = 6;
-
-/// Panels that one call takes beside each other, so that its accumulators fill the registers.
-inline constexpr int MaxTilePanels(int rows) {
-  return rows == 1 ? 4 : rows == 2 ? 3 : rows == 3 ? 2 : 1;
-}
-
-/// c[r, 16 p + j] (+)= sum over i of a[r, i] * panel_p[i, j], for r < rows, p < panels.
-/// Each element is one chain of fused multiply-adds over i in ascending order, started from 0 or
-/// from c: the same bits for any rows and panels, and for any cut of i into several calls.
-struct TileArgs {
-  const float* a;        // [rows, k], row r at a + r * a_stride
-  int64_t a_stride;      // in floats
-  int rows;              // 1..kMaxTileRows
-  const void* panel;     // panel p starts at panel + p * panel_stride
-  int64_t panel_stride;  // in bytes
-  int panels;            // 1..MaxTilePanels(rows)
-  int64_t k;
-  float* c;  // [rows, 16 * panels], row r at c + r * c_stride
-  int64_t c_stride;
-  bool accumulate;  // start from c rather than from 0
+/// c[r, 16 p + j] (+)= sum over i of a[r, i] * panel_p[i, j], for all rows and panels.
+/// Each element is one chain of fused multiply-adds, started from 0 or from c: over i in ascending
+/// order for float32 panels; for bfloat16 panels over pairs of i in ascending order, of each pair
+/// the second first, which is what the processor's own instruction does. So the bits are the same
+/// for any rows and panels beside it, and for any cut of i, between pairs, into several calls.
+struct MultiplyArgs {
+  const void* a;     // [rows, k]: float32, or packed rows (see Kernels::pack_bf16)
+  int64_t a_stride;  // from row to row, in bytes
+  int64_t rows;
+  const char* const* panels;  // where each panel starts
+  int64_t num_panels;
+  int64_t k;         // even for bfloat16 panels
+  float* c;          // [rows, 16 * num_panels], row r at c + r * c_stride
+  int64_t c_stride;  // in floats
+  bool accumulate;   // start from c rather than from 0
 };
 
 /// All functions are pure but for what they write, and safe to call from several threads. Vectors
 /// may have any length and alignment. Sums go over 16 lanes (element i in lane i mod 16), which are
 /// then added as a fixed tree.
 struct Kernels {
-  void (*multiply_f32)(const TileArgs& args);
-  void (*multiply_bf16)(const TileArgs& args);
+  void (*multiply_f32)(const MultiplyArgs& args);
+  /// float32 rows, bfloat16 panels.
+  void (*multiply_bf16)(const MultiplyArgs& args);
+  /// Rows written by pack_bf16, bfloat16 panels.
+  void (*multiply_packed_bf16)(const MultiplyArgs& args);
+
+  /// x [n] rounded to bfloat16, in the form that multiply_packed_bf16 reads: bfloat16, or float32
+  /// where the processor can't multiply bfloat16. `packed` has packed_bf16_bytes for each number.
+  void (*pack_bf16)(const float* x, int64_t n, void* packed);
+  int64_t packed_bf16_bytes;
 
   /// out = x / sqrt(mean(x^2) + eps) * weight; x, weight, out: [n]. May work in place.
   void (*rms_norm)(const float* x, const float* weight, float eps, int64_t n, float* out);
@@ -73,7 +75,8 @@ struct Kernels {
   /// Neither NaN nor infinity in x [n].
   bool (*all_finite)(const float* x, int64_t n);
 
-  void multiply(ElementType type, const TileArgs& args) const {
+  /// float32 rows by panels of `type`.
+  void multiply(ElementType type, const MultiplyArgs& args) const {
     type == ElementType::kFloat32 ? multiply_f32(args) : multiply_bf16(args);
   }
 };

@@ -1,8 +1,9 @@
 // Vectors of 16 floats, once for each instruction set, with the same result in every bit.
 //
-// Seen only by the files that are compiled for one instruction set (kernels_avx2.cc and so on). Each
-// set is a struct with the same static functions; kernels are templates over it. Everything lies in
-// an unnamed namespace, so that no function compiled for a newer set can be linked into another.
+// Seen only by the files that are compiled for one instruction set (kernels_avx2.cc and so on).
+// Each set is a struct with the same static functions; kernels are templates over it. Everything
+// lies in an unnamed namespace, so that no function compiled for a newer set can be linked into
+// another.
 #pragma once
 
 #include <cmath>
@@ -13,6 +14,8 @@
 #include <immintrin.h>
 #endif
 
+#include "model/runtime/bfloat16.h"
+
 namespace affine {
 namespace {
 
@@ -20,6 +23,9 @@ namespace {
 
 struct Simd {
   using V = __m512;
+  // Registers for the sums of a tile, and whether as many more hold a step's weights.
+  static constexpr int MaxTilePanels(int) { return 4; }
+  static constexpr bool kHoldsWeights = true;
   static V Zero() { return _mm512_setzero_ps(); }
   static V Set(float x) { return _mm512_set1_ps(x); }
   static V Load(const float* p) { return _mm512_loadu_ps(p); }
@@ -38,6 +44,16 @@ struct Simd {
   static V ZeroWhereLess(V x, V bound, V value) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, bound, _CMP_NLT_UQ), value);
   }
+  // To the nearest bfloat16, ties to even; NaN stays NaN.
+  static V RoundToBf16(V x) {
+    const __m512i bits = _mm512_castps_si512(x);
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    const __m512i up = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+    const __mmask16 is_nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+    const __m512i quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x400000));
+    const __m512i mask = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
+    return _mm512_castsi512_ps(_mm512_and_si512(_mm512_mask_mov_epi32(up, is_nan, quiet), mask));
+  }
   // 16 pairs of bfloat16: the first of each pair, the second of each pair.
   static V FirstBf16(const uint16_t* p) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_loadu_si512(p), 16));
@@ -54,6 +70,11 @@ struct Simd {
   struct V {
     __m256 lo, hi;
   };
+  // Of 16 registers, 12 hold sums.
+  static constexpr int MaxTilePanels(int rows) {
+    return rows == 1 ? 4 : rows == 2 ? 3 : rows == 3 ? 2 : 1;
+  }
+  static constexpr bool kHoldsWeights = false;
   static V Zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
   static V Set(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
   static V Load(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
@@ -75,6 +96,7 @@ struct Simd {
     return {_mm256_and_ps(_mm256_cmp_ps(x.lo, bound.lo, _CMP_NLT_UQ), value.lo),
             _mm256_and_ps(_mm256_cmp_ps(x.hi, bound.hi, _CMP_NLT_UQ), value.hi)};
   }
+  static V RoundToBf16(V v) { return {RoundHalf(v.lo), RoundHalf(v.hi)}; }
   static V FirstBf16(const uint16_t* p) { return {FirstHalf(p), FirstHalf(p + 16)}; }
   static V SecondBf16(const uint16_t* p) { return {SecondHalf(p), SecondHalf(p + 16)}; }
 
@@ -82,6 +104,17 @@ struct Simd {
   static __m256 Pow2Half(__m256 n) {  // n whole, in [-126, 127]
     const __m256i e = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
     return _mm256_castsi256_ps(_mm256_slli_epi32(e, 23));
+  }
+  static __m256 RoundHalf(__m256 x) {  // as RoundToBf16 of 16
+    const __m256i bits = _mm256_castps_si256(x);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i up = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+    const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+    const __m256 is_nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
+    const __m256 rounded =
+        _mm256_blendv_ps(_mm256_castsi256_ps(up), _mm256_castsi256_ps(quiet), is_nan);
+    return _mm256_and_ps(rounded,
+                         _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(0xffff0000u))));
   }
   static __m256i LoadPairs(const uint16_t* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
@@ -101,6 +134,8 @@ struct Simd {
   struct V {
     float x[16];
   };
+  static constexpr int MaxTilePanels(int) { return 1; }
+  static constexpr bool kHoldsWeights = false;
   template <typename F>
   static V Each(F f) {
     V v;
@@ -140,23 +175,21 @@ struct Simd {
     return Each([&](int i) { return std::nearbyint(a.x[i]); });
   }
   static V Pow2(const V& n) {  // n whole, in [-126, 127]
-    return Each([&](int i) { return std::isnan(n.x[i]) ? n.x[i] : std::ldexp(1.0f, static_cast<int>(n.x[i])); });
+    return Each([&](int i) {
+      return std::isnan(n.x[i]) ? n.x[i] : std::ldexp(1.0f, static_cast<int>(n.x[i]));
+    });
   }
   static V ZeroWhereLess(const V& x, const V& bound, const V& value) {
     return Each([&](int i) { return x.x[i] < bound.x[i] ? 0.0f : value.x[i]; });
   }
+  static V RoundToBf16(const V& x) {
+    return Each([&](int i) { return FromBfloat16(ToBfloat16(x.x[i])); });
+  }
   static V FirstBf16(const uint16_t* p) {
-    return Each([&](int i) { return FromBits(static_cast<uint32_t>(p[2 * i]) << 16); });
+    return Each([&](int i) { return FromBfloat16(p[2 * i]); });
   }
   static V SecondBf16(const uint16_t* p) {
-    return Each([&](int i) { return FromBits(static_cast<uint32_t>(p[2 * i + 1]) << 16); });
-  }
-
- private:
-  static float FromBits(uint32_t bits) {
-    float x;
-    std::memcpy(&x, &bits, sizeof(x));
-    return x;
+    return Each([&](int i) { return FromBfloat16(p[2 * i + 1]); });
   }
 };
 
@@ -182,16 +215,19 @@ inline float MaxLanes(V v) {
   return best;
 }
 
-/// exp(x) within 2 ulp for x in [-87, 88]; exactly 0 below -87.3, -infinity included; NaN stays NaN.
+/// exp(x) within 2 ulp for x in [-87, 88]; exactly 0 below -87.3, -infinity included; NaN stays
+/// NaN.
 inline V Exp(V x) {
   const V low = Simd::Set(-87.33654f);
-  const V clamped = Simd::Sub(Simd::Zero(), Simd::Max(Simd::Set(-88.37f), Simd::Sub(Simd::Zero(), x)));
+  const V clamped =
+      Simd::Sub(Simd::Zero(), Simd::Max(Simd::Set(-88.37f), Simd::Sub(Simd::Zero(), x)));
   const V n = Simd::Round(Simd::Mul(Simd::Max(low, clamped), Simd::Set(1.442695041f)));
   // ln 2 in two parts: x - n ln 2 without loss.
   V r = Simd::Fma(n, Simd::Set(-0.693359375f), Simd::Max(low, clamped));
   r = Simd::Fma(n, Simd::Set(2.12194440e-4f), r);
   V p = Simd::Set(1.9875691500e-4f);
-  for (float c : {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f}) {
+  for (float c :
+       {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f}) {
     p = Simd::Fma(p, r, Simd::Set(c));
   }
   p = Simd::Add(Simd::Fma(p, Simd::Mul(r, r), r), Simd::Set(1.0f));

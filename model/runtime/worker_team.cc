@@ -49,7 +49,8 @@ void WorkerTeam::Run(int64_t count, Call call, void* context) {
   call_ = call;
   context_ = context;
   next_item_.store(0, std::memory_order_relaxed);
-  const uint64_t epoch = ((gate_.load(std::memory_order_relaxed) & kEpochMask) + kEpochStep) & kEpochMask;
+  const uint64_t epoch =
+      ((gate_.load(std::memory_order_relaxed) & kEpochMask) + kEpochStep) & kEpochMask;
   gate_.store(kOpen | epoch);
   if (sleepers_.load() > 0) WakeSleepers();
   TakeItems(0);

@@ -10,8 +10,8 @@
 namespace affine {
 
 /// One thread calls ParallelFor; it works too. Between calls that follow within about 100 us the
-/// others spin, so that a call costs a microsecond or two; then they sleep. A worker that the system
-/// has not woken in time is not waited for: only those that joined a call hold it up.
+/// others spin, so that a call costs a microsecond or two; then they sleep. A worker that the
+/// system has not woken in time is not waited for: only those that joined a call hold it up.
 class WorkerTeam {
  public:
   /// `size` threads in all, the caller included; 0 takes one for each core.
@@ -22,15 +22,18 @@ class WorkerTeam {
 
   int size() const { return static_cast<int>(threads_.size()) + 1; }
 
-  /// Calls `body(item, thread)` once for each item in [0, count), thread in [0, size()), and returns
-  /// when all have returned. Which thread takes which item is left open, so results must not depend
-  /// on it. `body` must not throw and must not call ParallelFor.
+  /// Calls `body(item, thread)` once for each item in [0, count), thread in [0, size()), and
+  /// returns when all have returned. Which thread takes which item is left open, so results must
+  /// not depend on it. `body` must not throw and must not call ParallelFor.
   template <typename Body>
   void ParallelFor(int64_t count, Body&& body) {
     using Plain = std::remove_reference_t<Body>;
-    Run(count, [](void* context, int64_t item, int thread) {
-      (*static_cast<Plain*>(context))(item, thread);
-    }, const_cast<std::remove_const_t<Plain>*>(&body));
+    Run(
+        count,
+        [](void* context, int64_t item, int thread) {
+          (*static_cast<Plain*>(context))(item, thread);
+        },
+        const_cast<std::remove_const_t<Plain>*>(&body));
   }
 
  private:

@@ -82,7 +82,8 @@ void Sampler::Nucleus(const float* logits, const SamplingParams& params) {
   }
   double total = 0.0;
   for (int32_t id : candidates_) total += weights_[id];
-  size_t sorted = params.top_p >= 1.0f ? candidates_.size() : std::min(kFirstSorted, candidates_.size());
+  size_t sorted =
+      params.top_p >= 1.0f ? candidates_.size() : std::min(kFirstSorted, candidates_.size());
   for (;;) {
     SortBest(logits, sorted);
     double reached = 0.0;

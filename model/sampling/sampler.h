@@ -16,10 +16,11 @@ class Sampler {
  public:
   Sampler(const Kernels& kernels, int32_t vocab_size);
 
-  /// Draws the token at absolute `position`: temperature, then top-k (ties with the k-th stay), then
-  /// top-p (smallest set of most likely tokens whose probability reaches it), then the inverse
-  /// distribution function at UniformAt(seed, position), tokens in descending order of logit, ties by
-  /// ascending id. `logits` [vocab] must be finite. Log-probabilities as params.top_log_probs asks.
+  /// Draws the token at absolute `position`: temperature, then top-k (ties with the k-th stay),
+  /// then top-p (smallest set of most likely tokens whose probability reaches it), then the inverse
+  /// distribution function at UniformAt(seed, position), tokens in descending order of logit, ties
+  /// by ascending id. `logits` [vocab] must be finite. Log-probabilities as params.top_log_probs
+  /// asks.
   ScoredToken Sample(const float* logits, const SamplingParams& params, int64_t position);
 
   /// Log-probability, rank and, if `top_log_probs` > 0, the best alternatives of `id`. The sum of
@@ -38,7 +39,7 @@ class Sampler {
 
   const Kernels& kernels_;
   int32_t vocab_size_;
-  std::vector<float> weights_;      // [vocab] exponentials
+  std::vector<float> weights_;       // [vocab] exponentials
   std::vector<int32_t> candidates_;  // ids
 };
 

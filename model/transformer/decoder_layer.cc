@@ -8,7 +8,8 @@ namespace affine {
 namespace {
 
 std::vector<float> ReadNorm(const Checkpoint& checkpoint, int index, const std::string& name) {
-  return Floats(checkpoint.tensor("model.layers." + std::to_string(index) + "." + name + ".weight"));
+  return Floats(
+      checkpoint.tensor("model.layers." + std::to_string(index) + "." + name + ".weight"));
 }
 
 }  // namespace
@@ -25,18 +26,19 @@ DecoderLayer::DecoderLayer(const ModelConfig& config, const Checkpoint& checkpoi
 void DecoderLayer::Forward(const AttentionBatch& batch, CacheLayer cache, const DecoderParts& parts,
                            StepWorkspace& workspace) const {
   float* residual = workspace.residual.data();
-  float* normed = workspace.normed.data();
   const auto norm = [&](const std::vector<float>& weight) {
-    parts.team.ParallelFor(batch.rows(), [&](int64_t row, int) {
-      const int64_t at = row * PaddedWidth(hidden_);
-      parts.kernels.rms_norm(residual + at, weight.data(), epsilon_, hidden_, normed + at);
+    parts.team.ParallelFor(batch.rows(), [&](int64_t row, int thread) {
+      float* normed = workspace.normed_rows.data() + thread * hidden_;
+      parts.kernels.rms_norm(residual + row * PaddedWidth(hidden_), weight.data(), epsilon_,
+                             hidden_, normed);
+      workspace.normed.Set(row, normed, hidden_);
     });
   };
   norm(input_norm_);
-  attention_.Forward({batch, normed, residual, cache}, parts.rotary, parts.core, parts.kernels,
-                     parts.team, workspace.attention);
+  attention_.Forward({batch, workspace.normed, residual, cache}, parts.rotary, parts.core,
+                     parts.kernels, parts.team, workspace.attention);
   norm(post_attention_norm_);
-  mlp_.Forward(normed, batch.rows(), residual, parts.kernels, parts.team, workspace.inner);
+  mlp_.Forward(workspace.normed, batch.rows(), residual, parts.kernels, parts.team, workspace.mlp);
 }
 
 }  // namespace affine

@@ -11,11 +11,11 @@ namespace affine {
 
 /// Working memory of a step, shared by all layers, sized once.
 struct StepWorkspace {
-  // At strides of PaddedWidth(hidden).
-  std::vector<float> residual;  // [rows, hidden]: the stream that layers add to
-  std::vector<float> normed;    // [rows, hidden]
-  std::vector<float> inner;     // [rows, Mlp::workspace_width()]
+  std::vector<float> residual;     // [rows, PaddedWidth(hidden)]: the stream that layers add to
+  std::vector<float> normed_rows;  // [threads, hidden]: each thread's row at hand
+  PackedRows normed;               // [rows, hidden]
   AttentionWorkspace attention;
+  Mlp::Workspace mlp;
 };
 
 /// What all layers use: built once for a model.

@@ -48,8 +48,8 @@ int32_t ChooseLength(const ModelConfig& config, int32_t asked) {
   const int32_t most = config.MaxLength();
   if (asked <= 0) return most;
   if (asked > most) {
-    throw ModelError("--max_model_len=" + std::to_string(asked) + " is over what the checkpoint allows, " +
-                     std::to_string(most));
+    throw ModelError("--max_model_len=" + std::to_string(asked) +
+                     " is over what the checkpoint allows, " + std::to_string(most));
   }
   return asked;
 }
@@ -83,8 +83,9 @@ void CheckMemory(const Checkpoint& checkpoint, ElementType element, const KvCach
   const int64_t total = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
   if (wanted > total || weights > std::max(free, total / 2)) {
     throw ModelError("weights (" + std::to_string(weights >> 20) + " MiB) and key-value cache (" +
-                     std::to_string((wanted - weights) >> 20) + " MiB) need more than this machine's " +
-                     std::to_string(total >> 20) + " MiB of memory; lower --kv_cache_gib");
+                     std::to_string((wanted - weights) >> 20) +
+                     " MiB) need more than this machine's " + std::to_string(total >> 20) +
+                     " MiB of memory; lower --kv_cache_gib");
   }
 }
 

@@ -21,7 +21,8 @@ OutputHead::OutputHead(const ModelConfig& config, const Checkpoint& checkpoint, 
       projection_(config.hidden_size, config.vocab_size, element),
       kernels_(kernels),
       team_(team),
-      normed_(kRowsAtOnce * hidden_),
+      normed_rows_(team.size() * hidden_),
+      normed_(kernels, element, kRowsAtOnce, hidden_),
       logits_(kRowsAtOnce * projection_.padded_out_features()),
       samplers_(team.size(), Sampler(kernels, config.vocab_size)) {
   const char* name = config.tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
@@ -34,11 +35,13 @@ void OutputHead::Finish(const float* residual, std::span<const WantedRow> wanted
   const auto count = static_cast<int64_t>(wanted.size());
   for (int64_t begin = 0; begin < count; begin += kRowsAtOnce) {
     const int64_t rows = std::min(kRowsAtOnce, count - begin);
-    team_.ParallelFor(rows, [&](int64_t i, int) {
-      kernels_.rms_norm(residual + wanted[begin + i].row * PaddedWidth(hidden_), norm_.data(), epsilon_, hidden_,
-                        normed_.data() + i * hidden_);
+    team_.ParallelFor(rows, [&](int64_t i, int thread) {
+      const float* row = residual + wanted[begin + i].row * PaddedWidth(hidden_);
+      float* normed = normed_rows_.data() + thread * hidden_;
+      kernels_.rms_norm(row, norm_.data(), epsilon_, hidden_, normed);
+      normed_.Set(i, normed, hidden_);
     });
-    projection_.Forward({normed_.data(), hidden_, rows, logits_.data(), width}, kernels_, team_);
+    projection_.Forward({normed_, rows, logits_.data(), width}, kernels_, team_);
     team_.ParallelFor(rows, [&](int64_t i, int thread) {
       const WantedRow& row = wanted[begin + i];
       FinishRow(row, logits_.data() + i * width, slices[row.slice], results[row.slice],

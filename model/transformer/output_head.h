@@ -24,8 +24,8 @@ class OutputHead {
   OutputHead(const ModelConfig& config, const Checkpoint& checkpoint, ElementType element,
              const Kernels& kernels, WorkerTeam& team);
 
-  /// `residual` [rows, hidden] after the last layer, at a stride of PaddedWidth(hidden). Writes into `results`, one for each slice, in
-  /// which `scored` has room for every target.
+  /// `residual` [rows, hidden] after the last layer, at a stride of PaddedWidth(hidden). Writes
+  /// into `results`, one for each slice, in which `scored` has room for every target.
   void Finish(const float* residual, std::span<const WantedRow> wanted,
               std::span<const SequenceSlice> slices, std::span<SliceResult> results);
 
@@ -42,9 +42,10 @@ class OutputHead {
   Linear projection_;        // [vocab, hidden]
   const Kernels& kernels_;
   WorkerTeam& team_;
-  std::vector<float> normed_;      // [kRowsAtOnce, hidden]
-  std::vector<float> logits_;      // [kRowsAtOnce, padded vocab]
-  std::vector<Sampler> samplers_;  // [threads]
+  std::vector<float> normed_rows_;  // [threads, hidden]: each thread's row at hand
+  PackedRows normed_;               // [kRowsAtOnce, hidden]
+  std::vector<float> logits_;       // [kRowsAtOnce, padded vocab]
+  std::vector<Sampler> samplers_;   // [threads]
 };
 
 }  // namespace affine

@@ -35,28 +35,36 @@ TransformerModel::TransformerModel(Checkpoint checkpoint, const Plan& plan)
   if (plan.progress) plan.progress(1.0);
 
   const int64_t rows = max_batched_tokens_, dim = config.head_dim;
-  workspace_.residual.resize(rows * PaddedWidth(config.hidden_size));
-  workspace_.normed.resize(rows * PaddedWidth(config.hidden_size));
-  workspace_.inner.resize(rows * layers_[0]->mlp().workspace_width());
-  AttentionWorkspace& attention = workspace_.attention;
-  attention.projections.resize(rows * layers_[0]->attention().projection_width());
-  attention.output.resize(rows * config.num_heads * dim);
-  attention.log_sum_exp.resize(rows * config.num_heads);
-  if (config.attention.affine) attention.value_sum.resize(rows * config.num_kv_heads * dim);
+  const auto packed = [&](int64_t width) { return PackedRows(kernels_, element, rows, width); };
+  const auto floats = [](int64_t count) { return std::vector<float>(count); };
+  const int64_t value_sums = config.attention.affine ? rows * config.num_kv_heads * dim : 0;
+  workspace_ = std::make_unique<StepWorkspace>(StepWorkspace{
+      .residual = floats(rows * PaddedWidth(config.hidden_size)),
+      .normed_rows = floats(team_.size() * config.hidden_size),
+      .normed = packed(config.hidden_size),
+      .attention = {.projections = floats(rows * layers_[0]->attention().projection_width()),
+                    .output = floats(rows * config.num_heads * dim),
+                    .packed_output = packed(config.num_heads * dim),
+                    .log_sum_exp = floats(rows * config.num_heads),
+                    .value_sum = floats(value_sums)},
+      .mlp = {.projections = floats(rows * layers_[0]->mlp().workspace_width()),
+              .inner = packed(config.intermediate_size)}});
 }
 
 std::span<const SliceResult> TransformerModel::Step(const StepBatch& batch) {
   for (const BlockCopy& copy : batch.copies) cache_.CopyBlock(copy.from, copy.to);
   Gather(batch);
   const int64_t hidden = info_.hidden_size, stride = PaddedWidth(hidden);
-  float* residual = workspace_.residual.data();
+  float* residual = workspace_->residual.data();
   team_.ParallelFor(static_cast<int64_t>(batch.slices.size()), [&](int64_t i, int) {
     int64_t row = attention_batch_.slices[i].first_row;
-    for (int32_t token : batch.slices[i].tokens) embedding_.LookUp(token, residual + stride * row++);
+    for (int32_t token : batch.slices[i].tokens)
+      embedding_.LookUp(token, residual + stride * row++);
   });
   const DecoderParts parts = {rotary_, core_, kernels_, team_};
   for (size_t i = 0; i < layers_.size(); ++i) {
-    layers_[i]->Forward(attention_batch_, cache_.layer(static_cast<int64_t>(i)), parts, workspace_);
+    layers_[i]->Forward(attention_batch_, cache_.layer(static_cast<int64_t>(i)), parts,
+                        *workspace_);
   }
   head_->Finish(residual, wanted_, batch.slices, results_);
   for (size_t i = 0; i < results_.size(); ++i) {
@@ -77,9 +85,11 @@ void TransformerModel::Gather(const StepBatch& batch) {
     const auto rows = static_cast<int64_t>(slice.tokens.size());
     const int64_t first = attention_batch_.rows();
     attention_batch_.slices.push_back({first, rows, slice.start, slice.block_table});
-    for (int64_t row = 0; row < rows; ++row) attention_batch_.positions.push_back(slice.start + row);
+    for (int64_t row = 0; row < rows; ++row)
+      attention_batch_.positions.push_back(slice.start + row);
     for (size_t t = 0; t < slice.targets.size(); ++t) {
-      wanted_.push_back({first + static_cast<int64_t>(t), static_cast<int64_t>(i), static_cast<int64_t>(t)});
+      wanted_.push_back(
+          {first + static_cast<int64_t>(t), static_cast<int64_t>(i), static_cast<int64_t>(t)});
     }
     if (slice.sample) wanted_.push_back({first + rows - 1, static_cast<int64_t>(i), -1});
     results_[i].scored.resize(slice.targets.size());

@@ -47,7 +47,7 @@ class TransformerModel final : public LanguageModel {
   std::vector<std::unique_ptr<DecoderLayer>> layers_;
   std::unique_ptr<OutputHead> head_;
   // Of the step at hand, reused.
-  StepWorkspace workspace_;
+  std::unique_ptr<StepWorkspace> workspace_;
   AttentionBatch attention_batch_;
   std::vector<WantedRow> wanted_;
   std::vector<SliceResult> results_;

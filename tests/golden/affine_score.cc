@@ -1,8 +1,9 @@
 // Scores and continues prompts on the model alone, without engine or server.
 //
-// Reads JSON lines {"prompt": [ids], "max_tokens": n, "temperature": t, "seed": s}; writes, for each,
-// {"prompt_logprobs": [n - 1 numbers], "tokens": [...], "logprobs": [...]}. Greedy when temperature is
-// 0, the default. The prompt is computed in chunks of --chunk tokens (0: whole).
+// Reads JSON lines {"prompt": [ids], "max_tokens": n, "temperature": t, "seed": s}; writes, for
+// each,
+// {"prompt_logprobs": [n - 1 numbers], "tokens": [...], "logprobs": [...]}. Greedy when temperature
+// is 0, the default. The prompt is computed in chunks of --chunk tokens (0: whole).
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
@@ -42,7 +43,8 @@ Flags ParseFlags(int argc, char** argv) {
     } else if (name == "--threads") {
       flags.load.num_threads = std::stoi(value);
     } else {
-      throw ModelError(flag + " is unknown; there are --model --dtype --chunk --block_size --threads");
+      throw ModelError(flag +
+                       " is unknown; there are --model --dtype --chunk --block_size --threads");
     }
   }
   return flags;
@@ -54,7 +56,8 @@ class Scorer {
     // Blocks in a scattered order, so that nothing can lean on their being neighbours.
     constexpr int32_t kStride = 4099;  // a prime that divides no count up to 4096
     const int32_t count = std::min(model.info().num_blocks, 4096);
-    for (int32_t i = 0; i < count; ++i) blocks_.push_back(static_cast<int32_t>(int64_t{i} * kStride % count));
+    for (int32_t i = 0; i < count; ++i)
+      blocks_.push_back(static_cast<int32_t>(int64_t{i} * kStride % count));
   }
 
   nlohmann::json Score(const nlohmann::json& request) {
@@ -79,12 +82,14 @@ class Scorer {
       Append(Step(tokens, tokens.size() - 1, tokens.size(), true, params), tokens, scores);
     }
     return {{"prompt_logprobs", prompt_scores},
-            {"tokens", std::vector<int32_t>(tokens.begin() + static_cast<int64_t>(prompt), tokens.end())},
+            {"tokens",
+             std::vector<int32_t>(tokens.begin() + static_cast<int64_t>(prompt), tokens.end())},
             {"logprobs", scores}};
   }
 
  private:
-  static void Append(const SliceResult& result, std::vector<int32_t>& tokens, std::vector<float>& scores) {
+  static void Append(const SliceResult& result, std::vector<int32_t>& tokens,
+                     std::vector<float>& scores) {
     if (!result.finite) throw ModelError("logits are not finite");
     if (!result.sampled) return;
     tokens.push_back(result.sampled->id);
@@ -97,7 +102,8 @@ class Scorer {
     slice.tokens = std::span(tokens).subspan(begin, end - begin);
     slice.start = static_cast<int32_t>(begin);
     const auto block_size = static_cast<size_t>(model_.info().block_size);
-    slice.block_table = std::span<const int32_t>(blocks_).first((end + block_size - 1) / block_size);
+    slice.block_table =
+        std::span<const int32_t>(blocks_).first((end + block_size - 1) / block_size);
     slice.sample = sample;
     slice.sampling = &params;
     // Only prompt tokens have a successor to score.

@@ -59,7 +59,8 @@ TinyModel::TinyModel(const nlohmann::json& changes, uint32_t seed) {
     const bool norm = name.find("norm") != std::string::npos;
     const bool mean = name.find("alpha_ma") != std::string::npos;
     for (int64_t i = 0; i < count; ++i) data.push_back(norm ? 1.0f : mean ? 0.4f : normal(engine));
-    header[name] = {{"dtype", "F32"}, {"shape", shapes[0]}, {"data_offsets", {begin, data.size() * 4}}};
+    header[name] = {
+        {"dtype", "F32"}, {"shape", shapes[0]}, {"data_offsets", {begin, data.size() * 4}}};
   }
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
@@ -67,7 +68,8 @@ TinyModel::TinyModel(const nlohmann::json& changes, uint32_t seed) {
   std::ofstream file(folder_ / "model.safetensors", std::ios::binary);
   file.write(reinterpret_cast<const char*>(&length), 8);
   file << text;
-  file.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size() * 4));
+  file.write(reinterpret_cast<const char*>(data.data()),
+             static_cast<std::streamsize>(data.size() * 4));
 }
 
 TinyModel::~TinyModel() { std::filesystem::remove_all(folder_); }
@@ -79,7 +81,8 @@ void TinyModel::BreakEmbedding(int32_t token) const {
   std::string text(length, ' ');
   file.read(text.data(), static_cast<std::streamsize>(length));
   const auto header = nlohmann::json::parse(text);
-  const auto begin = header.at("model.embed_tokens.weight").at("data_offsets").at(0).get<uint64_t>();
+  const auto begin =
+      header.at("model.embed_tokens.weight").at("data_offsets").at(0).get<uint64_t>();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   file.seekp(static_cast<std::streamoff>(8 + length + begin + uint64_t(token) * kHidden * 4));
   file.write(reinterpret_cast<const char*>(&nan), 4);

@@ -8,8 +8,8 @@
 
 namespace affine {
 
-/// A folder with config.json and model.safetensors that goes with the object. Hidden 32, 4 heads of 16
-/// over 2 key-value heads, 2 layers, 64 tokens, float32.
+/// A folder with config.json and model.safetensors that goes with the object. Hidden 32, 4 heads of
+/// 16 over 2 key-value heads, 2 layers, 64 tokens, float32.
 class TinyModel {
  public:
   /// `changes` are merged into config.json; an "attention" key chooses the member of the family.

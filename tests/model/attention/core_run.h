@@ -20,13 +20,17 @@ struct CoreRun {
     bool operator==(const Result&) const = default;
   };
 
-  /// Blocks are handed out in descending order, so that neighbours in the sequence are not neighbours
-  /// in memory.
+  /// Blocks are handed out in descending order, so that neighbours in the sequence are not
+  /// neighbours in memory.
   Result Run(const AttentionShape& shape, const DirectInput& in) const {
     const int64_t n = in.tokens, blocks = (n + block_size - 1) / block_size;
-    const KvCache cache({.num_layers = 1, .num_kv_heads = shape.num_kv_heads,
-                         .head_dim = shape.head_dim, .block_size = block_size,
-                         .num_blocks = blocks, .element = element, .value_sums = true});
+    const KvCache cache({.num_layers = 1,
+                         .num_kv_heads = shape.num_kv_heads,
+                         .head_dim = shape.head_dim,
+                         .block_size = block_size,
+                         .num_blocks = blocks,
+                         .element = element,
+                         .value_sums = true});
     std::vector<int32_t> table(blocks);
     for (int64_t i = 0; i < blocks; ++i) table[i] = static_cast<int32_t>(blocks - 1 - i);
     WorkerTeam team(threads);

@@ -29,7 +29,8 @@ std::vector<double> Probabilities(const AttentionSpec& spec, const AttentionShap
     sum += e[j] = std::exp(score / std::sqrt(static_cast<double>(dim)));
   }
   if (spec.denominator == Denominator::kOffByOne) sum += 1.0;
-  if (spec.denominator == Denominator::kLearnedSink) sum += std::exp(static_cast<double>(input.sinks[h]));
+  if (spec.denominator == Denominator::kLearnedSink)
+    sum += std::exp(static_cast<double>(input.sinks[h]));
   for (double& v : e) v /= sum;
   return e;
 }
@@ -46,7 +47,8 @@ std::vector<double> DirectWeights(const AttentionSpec& spec, const AttentionShap
       double alpha = 1.0, beta = 0.0;
       if (spec.affine) {
         alpha = DirectAlpha(spec.affine->activation, input.alpha_x[t * heads + h]);
-        beta = (input.alpha_ma[h] - alpha) / spec.affine->fixed_normalizer.value_or(static_cast<int32_t>(t + 1));
+        beta = (input.alpha_ma[h] - alpha) /
+               spec.affine->fixed_normalizer.value_or(static_cast<int32_t>(t + 1));
       }
       for (int64_t j = 0; j <= t; ++j) weights[(h * n + t) * n + j] = alpha * p[j] + beta;
     }
@@ -101,13 +103,16 @@ DirectInput RandomInput(const AttentionSpec& spec, const AttentionShape& shape, 
 std::vector<AttentionSpec> AllSpecs() {
   std::vector<AttentionSpec> specs;
   const AffineScale clipped{AlphaActivation::kLinearClipping, std::nullopt};
-  for (auto denominator : {Denominator::kSoftmax, Denominator::kOffByOne, Denominator::kLearnedSink}) {
+  for (auto denominator :
+       {Denominator::kSoftmax, Denominator::kOffByOne, Denominator::kLearnedSink}) {
     for (Gate gate : {Gate::kNone, Gate::kHeadwise, Gate::kElementwise}) {
       specs.push_back({denominator, std::nullopt, gate});
       specs.push_back({denominator, clipped, gate});
     }
-    specs.push_back({denominator, AffineScale{AlphaActivation::kSigmoid, std::nullopt}, Gate::kNone});
-    specs.push_back({denominator, AffineScale{AlphaActivation::kLinearClipping, 2048}, Gate::kNone});
+    specs.push_back(
+        {denominator, AffineScale{AlphaActivation::kSigmoid, std::nullopt}, Gate::kNone});
+    specs.push_back(
+        {denominator, AffineScale{AlphaActivation::kLinearClipping, 2048}, Gate::kNone});
   }
   return specs;
 }

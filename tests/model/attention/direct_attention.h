@@ -21,8 +21,8 @@ struct DirectInput {
   std::vector<float> alpha_ma;  // [heads]
 };
 
-/// Weights [heads, tokens, tokens], zero above the diagonal: alpha p + beta, where p is the softmax with
-/// the spec's denominator.
+/// Weights [heads, tokens, tokens], zero above the diagonal: alpha p + beta, where p is the softmax
+/// with the spec's denominator.
 std::vector<double> DirectWeights(const AttentionSpec& spec, const AttentionShape& shape,
                                   const DirectInput& input);
 

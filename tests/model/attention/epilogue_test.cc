@@ -30,8 +30,8 @@ std::vector<float> Family(const AttentionSpec& spec, const DirectInput& input, c
   WorkerTeam team(2);
   Epilogue(spec, kShape, params)
       .Apply(batch,
-             {core.output.data(), core.log_sum_exp.data(), core.value_sum.data(), projections.data(),
-              projections.data() + heads, stride},
+             {core.output.data(), core.log_sum_exp.data(), core.value_sum.data(),
+              projections.data(), projections.data() + heads, stride},
              KernelsFor(DetectCpuIsa()), team);
   return core.output;
 }
@@ -44,7 +44,8 @@ TEST_P(EpilogueTest, CoreAndEpilogueEqualTheWeightMatrices) {
   const std::vector<double> expected = DirectAttention(spec, kShape, input);
   const std::vector<float> actual = Family(spec, input, {});
   double worst = 0.0;
-  for (size_t i = 0; i < expected.size(); ++i) worst = std::max(worst, std::abs(actual[i] - expected[i]));
+  for (size_t i = 0; i < expected.size(); ++i)
+    worst = std::max(worst, std::abs(actual[i] - expected[i]));
   EXPECT_LT(worst, 3e-5);
 }
 

@@ -12,8 +12,13 @@ namespace affine {
 namespace {
 
 KvCacheShape Shape(ElementType element) {
-  return {.num_layers = 2, .num_kv_heads = 3, .head_dim = 32, .block_size = 32, .num_blocks = 4,
-          .element = element, .value_sums = true};
+  return {.num_layers = 2,
+          .num_kv_heads = 3,
+          .head_dim = 32,
+          .block_size = 32,
+          .num_blocks = 4,
+          .element = element,
+          .value_sums = true};
 }
 
 std::vector<float> Row(float first) {
@@ -28,9 +33,10 @@ class KvCacheTest : public testing::TestWithParam<ElementType> {
   std::vector<float> Scores(const CacheLayer& layer, int64_t block, int64_t head, int64_t tile,
                             const std::vector<float>& query) {
     std::vector<float> scores(16);
+    const char* keys = layer.keys(block, head, tile);
     KernelsFor(CpuIsa::kPortable)
-        .multiply(GetParam(), {query.data(), 32, 1, layer.keys(block, head, tile), 0, 1, 32,
-                               scores.data(), 16, false});
+        .multiply(GetParam(),
+                  {query.data(), 32 * sizeof(float), 1, &keys, 1, 32, scores.data(), 16, false});
     return scores;
   }
   float Stored(float x) const {

@@ -40,7 +40,8 @@ TEST_F(CheckpointTest, GivesTensorsAndSizes) {
   EXPECT_EQ(checkpoint.num_parameters(), 128 + 8 + 2 * (16 + 192 + 288));
   EXPECT_EQ(checkpoint.weight_bytes(), 4 * checkpoint.num_parameters());
   EXPECT_FALSE(checkpoint.contains("lm_head.weight"));
-  EXPECT_THAT(ErrorOf([&] { checkpoint.tensor("lm_head.weight"); }), HasSubstr("\"lm_head.weight\""));
+  EXPECT_THAT(ErrorOf([&] { checkpoint.tensor("lm_head.weight"); }),
+              HasSubstr("\"lm_head.weight\""));
 }
 
 TEST_F(CheckpointTest, ViewsOutliveAMove) {

@@ -70,11 +70,13 @@ TEST(ParseSafetensorsHeaderTest, RefusesAnotherForm) {
 }
 
 TEST(ParseSafetensorsHeaderTest, RefusesMissingUnknownAndRepeatedFields) {
-  EXPECT_THAT(ParseError(R"({"t": {"dtype": "F32", "shape": []}})"), HasSubstr("\"t\" lacks one of"));
+  EXPECT_THAT(ParseError(R"({"t": {"dtype": "F32", "shape": []}})"),
+              HasSubstr("\"t\" lacks one of"));
   EXPECT_THAT(ParseError(One("\"F32\"", "[]", "[0]")), HasSubstr("\"t\" lacks one of"));
   EXPECT_THAT(ParseError(One("\"F32\"", "[]", "[0, 4, 8]")), HasSubstr("more than two"));
   EXPECT_THAT(ParseError(R"({"t": {"strides": [1]}})"), HasSubstr("the field \"strides\""));
-  EXPECT_THAT(ParseError(R"({"t": {"dtype": "F32", "dtype": "F16"}})"), HasSubstr("\"dtype\" twice"));
+  EXPECT_THAT(ParseError(R"({"t": {"dtype": "F32", "dtype": "F16"}})"),
+              HasSubstr("\"dtype\" twice"));
   const std::string entry = R"("t": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]})";
   EXPECT_THAT(ParseError("{" + entry + ", " + entry + "}"), HasSubstr("\"t\" comes twice"));
 }

@@ -24,19 +24,20 @@ std::vector<float> Draw(size_t n, uint32_t seed, float scale = 1.0f) {
 // Panels of a matrix [k, 16 * panels] in the layout of kernels.h, and the values they hold.
 struct Panels {
   std::vector<char> bytes;
-  std::vector<float> values;  // [k, 16 * panels]
-  int64_t stride;
+  std::vector<float> values;        // [k, 16 * panels]
+  std::vector<const char*> starts;  // [panels]
 };
 
 Panels MakePanels(ElementType type, int64_t k, int64_t panels, uint32_t seed) {
   Panels made;
   made.values = Draw(k * kPanelWidth * panels, seed);
-  made.stride = k * kPanelWidth * ElementBytes(type);
-  made.bytes.resize(made.stride * panels);
+  const int64_t stride = k * kPanelWidth * ElementBytes(type);
+  made.bytes.resize(stride * panels);
+  for (int64_t p = 0; p < panels; ++p) made.starts.push_back(made.bytes.data() + p * stride);
   for (int64_t i = 0; i < k; ++i) {
     for (int64_t j = 0; j < kPanelWidth * panels; ++j) {
       float& value = made.values[i * kPanelWidth * panels + j];
-      char* panel = made.bytes.data() + j / kPanelWidth * made.stride;
+      char* panel = made.bytes.data() + j / kPanelWidth * stride;
       const int64_t column = j % kPanelWidth;
       if (type == ElementType::kFloat32) {
         std::memcpy(panel + 4 * (i * kPanelWidth + column), &value, 4);
@@ -56,28 +57,75 @@ class KernelsTest : public testing::TestWithParam<CpuIsa> {
   const Kernels& portable_ = KernelsFor(CpuIsa::kPortable);
 };
 
-TEST_P(KernelsTest, MultiplyIsOneChainOfFusedMultiplyAddsForEveryTileShape) {
+// What a multiply is defined to be: the chain of fused multiply-adds of kernels.h, element by
+// element.
+void MultiplySimply(ElementType type, const std::vector<float>& a, int64_t rows,
+                    const Panels& weight, int64_t k, std::vector<float>& c) {
+  const auto width = static_cast<int64_t>(c.size()) / rows;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t j = 0; j < width; ++j) {
+      for (int64_t step = 0; step < k; ++step) {
+        const int64_t i =
+            type == ElementType::kFloat32 ? step : step ^ 1;  // the second of a pair first
+        float& sum = c[r * width + j];
+        sum = std::fma(a[r * k + i], weight.values[i * width + j], sum);
+      }
+    }
+  }
+}
+
+TEST_P(KernelsTest, MultiplyIsOneChainOfFusedMultiplyAddsForAllRowsAndPanels) {
   constexpr int64_t kDepth = 38;
   for (ElementType type : {ElementType::kFloat32, ElementType::kBfloat16}) {
-    for (int rows = 1; rows <= kMaxTileRows; ++rows) {
-      for (int panels = 1; panels <= MaxTilePanels(rows); ++panels) {
+    for (int64_t rows : {1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 29}) {
+      for (int64_t panels : {1, 2, 3, 4, 5, 7, 9}) {
         const Panels weight = MakePanels(type, kDepth, panels, 7);
         const std::vector<float> a = Draw(rows * kDepth, 8);
         const int64_t width = kPanelWidth * panels;
         std::vector<float> c(rows * width, 0.5f), expected = c;
-        for (int r = 0; r < rows; ++r) {
-          for (int64_t j = 0; j < width; ++j) {
-            for (int64_t i = 0; i < kDepth; ++i) {
-              float& sum = expected[r * width + j];
-              sum = std::fma(a[r * kDepth + i], weight.values[i * width + j], sum);
-            }
-          }
-        }
-        kernels_.multiply(type, {a.data(), kDepth, rows, weight.bytes.data(), weight.stride, panels,
-                                 kDepth, c.data(), width, true});
+        MultiplySimply(type, a, rows, weight, kDepth, expected);
+        kernels_.multiply(type, {a.data(), kDepth * 4, rows, weight.starts.data(), panels, kDepth,
+                                 c.data(), width, true});
         EXPECT_EQ(c, expected) << rows << " rows, " << panels << " panels";
       }
     }
+  }
+}
+
+TEST_P(KernelsTest, PackedMultiplyRoundsItsInputsToBfloat16AndIsTheSameChain) {
+  constexpr int64_t kDepth = 38;
+  for (int64_t rows : {1, 2, 3, 4, 5, 6, 7, 12, 29}) {
+    for (int64_t panels : {1, 2, 3, 4, 5, 7}) {
+      const Panels weight = MakePanels(ElementType::kBfloat16, kDepth, panels, 7);
+      std::vector<float> a = Draw(rows * kDepth, 8);
+      const int64_t width = kPanelWidth * panels, stride = kDepth * kernels_.packed_bf16_bytes;
+      std::vector<char> packed(rows * stride);
+      for (int64_t r = 0; r < rows; ++r)
+        kernels_.pack_bf16(a.data() + r * kDepth, kDepth, packed.data() + r * stride);
+      for (float& x : a) x = FromBfloat16(ToBfloat16(x));
+      std::vector<float> c(rows * width, 0.5f), expected = c;
+      MultiplySimply(ElementType::kBfloat16, a, rows, weight, kDepth, expected);
+      kernels_.multiply_packed_bf16({packed.data(), stride, rows, weight.starts.data(), panels,
+                                     kDepth, c.data(), width, true});
+      EXPECT_EQ(c, expected) << rows << " rows, " << panels << " panels";
+    }
+  }
+}
+
+TEST_P(KernelsTest, PackingRoundsTiesToEvenAndKeepsInfinityAndNaN) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> x = {1.00390625f, 1.01171875f, -1.00390625f,
+                                infinity,    -infinity,   std::numeric_limits<float>::quiet_NaN(),
+                                3.4e38f};
+  std::vector<char> packed(x.size() * kernels_.packed_bf16_bytes);
+  kernels_.pack_bf16(x.data(), static_cast<int64_t>(x.size()), packed.data());
+  for (size_t i = 0; i < x.size(); ++i) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, packed.data() + i * kernels_.packed_bf16_bytes, kernels_.packed_bf16_bytes);
+    const float rounded =
+        FromBfloat16(static_cast<uint16_t>(kernels_.packed_bf16_bytes == 2 ? bits : bits >> 16));
+    const float expected = FromBfloat16(ToBfloat16(x[i]));
+    EXPECT_TRUE(rounded == expected || (std::isnan(rounded) && std::isnan(expected))) << x[i];
   }
 }
 
@@ -85,13 +133,14 @@ TEST_P(KernelsTest, MultiplyCutIntoPartsOfTheDepthGivesTheSameBits) {
   const Panels weight = MakePanels(ElementType::kBfloat16, 32, 1, 3);
   const std::vector<float> a = Draw(4 * 32, 4);
   std::vector<float> whole(4 * 16), parts(4 * 16);
-  TileArgs args = {a.data(), 32, 4, weight.bytes.data(), weight.stride, 1, 32, whole.data(), 16, false};
+  MultiplyArgs args = {a.data(), 32 * 4, 4, weight.starts.data(), 1, 32, whole.data(), 16, false};
   kernels_.multiply_bf16(args);
   args.c = parts.data();
   args.k = 12;
   kernels_.multiply_bf16(args);
-  args.a += 12;
-  args.panel = weight.bytes.data() + 12 * kPanelWidth * 2;
+  const char* rest = weight.bytes.data() + 12 * kPanelWidth * 2;
+  args.a = a.data() + 12;
+  args.panels = &rest;
   args.k = 20;
   args.accumulate = true;
   kernels_.multiply_bf16(args);
@@ -113,7 +162,8 @@ TEST_P(KernelsTest, EveryKernelGivesTheBitsOfThePortableOne) {
     portable_.sigmoid(b.data(), n);
     EXPECT_EQ(a, b);
     a = b = x;
-    EXPECT_EQ(kernels_.exp_sum(a.data(), n, 0.3f, 1.7f), portable_.exp_sum(b.data(), n, 0.3f, 1.7f));
+    EXPECT_EQ(kernels_.exp_sum(a.data(), n, 0.3f, 1.7f),
+              portable_.exp_sum(b.data(), n, 0.3f, 1.7f));
     EXPECT_EQ(a, b);
     EXPECT_EQ(kernels_.max(x.data(), n), portable_.max(x.data(), n));
     a = b = x;

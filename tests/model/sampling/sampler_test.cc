@@ -46,7 +46,8 @@ std::vector<double> Expected(const std::vector<float>& logits, const SamplingPar
   return p;
 }
 
-double ChiSquare(const std::vector<double>& expected, const std::vector<int>& counts, int* degrees) {
+double ChiSquare(const std::vector<double>& expected, const std::vector<int>& counts,
+                 int* degrees) {
   double chi = 0.0;
   *degrees = -1;
   double rest_expected = 0.0, rest_count = 0.0;

@@ -82,7 +82,8 @@ TEST(ModelLoaderTest, ACacheTooSmallForOneSequenceSaysHowMuchItTakes) {
   const TinyModel tiny;
   LoadOptions options = Options(tiny);
   options.kv_cache_bytes = 1 << 16;
-  EXPECT_THAT(ErrorOf(options), AllOf(HasSubstr("--kv_cache_gib"), HasSubstr("512"), HasSubstr("MiB")));
+  EXPECT_THAT(ErrorOf(options),
+              AllOf(HasSubstr("--kv_cache_gib"), HasSubstr("512"), HasSubstr("MiB")));
 }
 
 TEST(ModelLoaderTest, AFixedNormalizerCapsTheLength) {
@@ -98,7 +99,8 @@ TEST(ModelLoaderTest, AFixedNormalizerCapsTheLength) {
 TEST(ModelLoaderTest, HeadSizesThatKernelsDoNotCoverAreNamed) {
   const nlohmann::json narrow = {{"head_dim", 8}};
   const TinyModel tiny(narrow);
-  EXPECT_THAT(ErrorOf(Options(tiny)), AllOf(HasSubstr("head_dim"), HasSubstr("8"), HasSubstr("16")));
+  EXPECT_THAT(ErrorOf(Options(tiny)),
+              AllOf(HasSubstr("head_dim"), HasSubstr("8"), HasSubstr("16")));
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ const nlohmann::json kAffine = {
 struct Sequence {
   std::vector<int32_t> tokens;
   std::vector<int32_t> blocks;
-  SamplingParams sampling = {.temperature = 0.8f, .seed = 5, .top_log_probs = 2, .prompt_top_log_probs = 0};
+  SamplingParams sampling = {
+      .temperature = 0.8f, .seed = 5, .top_log_probs = 2, .prompt_top_log_probs = 0};
   size_t done = 0;
 
   SequenceSlice Next(size_t count) const {
@@ -67,7 +68,8 @@ class TransformerModelTest : public testing::TestWithParam<const char*> {
   }
 
   // All that a sequence gives: scores of the prompt, then `steps` sampled tokens.
-  static std::vector<float> Generate(LanguageModel& model, Sequence sequence, size_t chunk, int steps) {
+  static std::vector<float> Generate(LanguageModel& model, Sequence sequence, size_t chunk,
+                                     int steps) {
     std::vector<float> numbers;
     const auto take = [&](const SliceResult& result) {
       EXPECT_TRUE(result.finite);

@@ -1,0 +1,138 @@
+// How long one step of a model takes, without scheduler and server.
+//
+//   model_step_bench MODEL [--benchmark_filter=...] [--dtype=auto] [--threads=0]
+//
+// Decode/S/C: one token of each of S sequences that have C tokens in the cache.
+// Prefill/S/N: N tokens of each of S new sequences.
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/model_loader.h"
+
+namespace affine {
+namespace {
+
+constexpr int32_t kBlockSize = 16;
+
+/// Sequences of `context` cached tokens and a step that adds `tokens` to each.
+class Steps {
+ public:
+  Steps(LanguageModel& model, int sequences, int32_t context, int32_t tokens) : model_(model) {
+    const int32_t blocks = (context + tokens + kBlockSize - 1) / kBlockSize;
+    for (int s = 0; s < sequences; ++s) {
+      std::vector<int32_t>& table = tables_.emplace_back();
+      for (int32_t b = 0; b < blocks; ++b) table.push_back(s * blocks + b);
+      std::vector<int32_t>& ids = tokens_.emplace_back();
+      for (int32_t i = 0; i < context + tokens; ++i)
+        ids.push_back((s * 7919 + i * 104729) % model.info().vocab_size);
+    }
+    constexpr int32_t kChunk = 512;
+    for (int32_t begin = 0; begin < context; begin += kChunk) {
+      for (int s = 0; s < sequences; ++s) Run(s, s + 1, begin, std::min(kChunk, context - begin));
+    }
+    start_ = context;
+    length_ = tokens;
+  }
+
+  void Step() { Run(0, tables_.size(), start_, length_); }
+
+ private:
+  void Run(size_t first, size_t last, int32_t start, int32_t length) {
+    slices_.clear();
+    for (size_t s = first; s < last; ++s) {
+      SequenceSlice slice;
+      slice.tokens = std::span(tokens_[s]).subspan(start, length);
+      slice.start = start;
+      slice.block_table = tables_[s];
+      slice.sample = true;
+      slice.sampling = &greedy_;
+      slices_.push_back(slice);
+    }
+    benchmark::DoNotOptimize(model_.Step({{}, slices_}));
+  }
+
+  LanguageModel& model_;
+  SamplingParams greedy_ = [] {
+    SamplingParams params;
+    params.temperature = 0.0f;
+    return params;
+  }();
+  std::vector<std::vector<int32_t>> tables_, tokens_;
+  std::vector<SequenceSlice> slices_;
+  int32_t start_ = 0, length_ = 0;
+};
+
+void Measure(benchmark::State& state, LanguageModel& model, int sequences, int32_t context,
+             int32_t tokens) {
+  Steps steps(model, sequences, context, tokens);
+  for (auto _ : state) steps.Step();
+  state.SetItemsProcessed(state.iterations() * sequences * tokens);
+}
+
+void Register(LanguageModel& model) {
+  const auto add = [&](const std::string& name, int sequences, int32_t context, int32_t tokens) {
+    benchmark::RegisterBenchmark(name.c_str(),
+                                 [&model, sequences, context, tokens](benchmark::State& state) {
+                                   Measure(state, model, sequences, context, tokens);
+                                 })
+        ->UseRealTime()
+        ->Unit(benchmark::kMillisecond);
+  };
+  for (int sequences : {1, 2, 4, 8, 16, 32, 64})
+    add("Decode/" + std::to_string(sequences) + "/160", sequences, 160, 1);
+  for (int32_t context : {1024, 4096}) add("Decode/8/" + std::to_string(context), 8, context, 1);
+  for (int32_t tokens : {16, 64, 128, 512, 2048})
+    add("Prefill/1/" + std::to_string(tokens), 1, 0, tokens);
+  add("Prefill/4/128", 4, 0, 128);
+}
+
+std::string TakeFlag(std::vector<char*>& args, const std::string& name,
+                     const std::string& otherwise) {
+  for (size_t i = 1; i < args.size(); ++i) {
+    const std::string arg = args[i];
+    if (arg.rfind(name + "=", 0) != 0) continue;
+    args.erase(args.begin() + static_cast<std::ptrdiff_t>(i));
+    return arg.substr(name.size() + 1);
+  }
+  return otherwise;
+}
+
+int Run(int argc, char** argv) {
+  std::vector<char*> args(argv, argv + argc);
+  LoadOptions options;
+  options.dtype = TakeFlag(args, "--dtype", "auto");
+  options.num_threads = std::stoi(TakeFlag(args, "--threads", "0"));
+  int count = static_cast<int>(args.size());
+  benchmark::Initialize(&count, args.data());
+  if (count != 2) {
+    std::fprintf(
+        stderr,
+        "usage: model_step_bench MODEL [--dtype=auto] [--threads=0] [flags of Google Benchmark]\n");
+    return 2;
+  }
+  options.path = args[1];
+  options.kv_cache_bytes = int64_t{2} << 30;
+  const std::unique_ptr<LanguageModel> model = LoadLanguageModel(options);
+  benchmark::AddCustomContext("model", options.path);
+  benchmark::AddCustomContext("dtype", model->info().dtype);
+  Register(*model);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
+
+}  // namespace
+}  // namespace affine
+
+int main(int argc, char** argv) {
+  try {
+    return affine::Run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+}
