@@ -18,7 +18,6 @@ struct LoadOptions {
   int32_t block_size = 16;     // a multiple of 16, at most 256
   int64_t kv_cache_bytes = 0;  // bytes for the paged cache, at least one sequence of max_model_len
   int32_t max_batched_tokens = 2048;  // most tokens in one step
-  int32_t max_num_seqs = 256;         // most slices in one step
   int32_t num_threads = 0;            // 0: one for each core
   /// Called with the share of the work that is done, in [0, 1]; may be empty.
   std::function<void(double)> progress;

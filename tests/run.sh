@@ -71,7 +71,7 @@ if [ -z "$quick" ]; then
   step "core under the address sanitizer" sanitized asan
   step "core under the thread sanitizer" sanitized tsan
 fi
-step "converter, clients" test_python tests/model/convert tests/clients tests/deploy
+step "converter, clients, deployment, build" test_python tests/model/convert tests/clients tests/deploy tests/cmake
 step "golden values" test_python tests/golden/test_against_model.py tests/golden/test_score_program.py tests/golden/test_compare_with_transformers.py
 step "tokenizer against the tokenizers package" "$python" "$repo/tests/model/tokenizer/compare_with_hf.py" \
   --program "$build/tests/model/tokenizer/tokenize_lines" --lines "$lines" "$plain_model"

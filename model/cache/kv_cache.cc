@@ -1,8 +1,13 @@
 #include "model/cache/kv_cache.h"
 
+#include <ATen/ops/from_blob.h>
+
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <string>
 
+#include "model/model_error.h"
 #include "model/runtime/bfloat16.h"
 #include "model/runtime/zeroed_pages.h"
 
@@ -18,7 +23,14 @@ int64_t ValueSumBytes(const KvCacheShape& shape) { return shape.num_kv_heads * s
 int64_t SummedSlotsBytes(const KvCacheShape& shape) { return shape.num_kv_heads * 4; }
 
 at::Tensor CachePages(int64_t bytes) {
-  return ZeroedPages(bytes, "the key-value cache", "lower --kv_cache_gib");
+  try {
+    const auto pages = std::make_shared<ZeroedPages>(bytes);
+    return at::from_blob(
+        pages->data(), {bytes}, [pages](void*) {}, at::TensorOptions(at::kByte));
+  } catch (const std::bad_alloc&) {
+    throw ModelError("the key-value cache of " + std::to_string(bytes >> 20) +
+                     " MiB cannot be allocated; lower --kv_cache_gib");
+  }
 }
 
 // Index of element (row i of a panel's k, column j) in a panel of `element`.

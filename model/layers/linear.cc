@@ -6,7 +6,6 @@
 
 #include "model/layers/tensor_values.h"
 #include "model/runtime/bfloat16.h"
-#include "model/runtime/zeroed_pages.h"
 
 namespace affine {
 namespace {
@@ -27,12 +26,11 @@ Linear::Linear(int64_t in_features, int64_t out_features, ElementType element)
       panels_(CeilDiv(out_features, kPanelWidth)),
       depth_(element == ElementType::kBfloat16 ? in_features + in_features % 2 : in_features),
       panel_bytes_(depth_ * kPanelWidth * ElementBytes(element)),
-      packed_(ZeroedPages(panels_ * panel_bytes_, "a linear layer's weights",
-                          "serve a smaller model")) {}
+      packed_(panels_ * panel_bytes_) {}
 
 void Linear::SetWeight(int64_t first, const TensorView& weight, WorkerTeam& team) {
   const int64_t rows = weight.shape[0];
-  char* packed = static_cast<char*>(packed_.mutable_data_ptr());
+  char* packed = packed_.data();
   team.ParallelFor(CeilDiv(rows, kPanelWidth), [&](int64_t item, int) {
     char* panel = packed + (first / kPanelWidth + item) * panel_bytes_;
     const int64_t end = std::min(rows, (item + 1) * kPanelWidth);
@@ -80,8 +78,7 @@ void Linear::MultiplyPart(const Call& call, const Kernels& kernels, const Part& 
   if (bias_.defined()) PrepareBias(call, part);
   const char* panels[kPanelBlock];
   for (int64_t p = 0; p < part.panels; ++p) {
-    panels[p] =
-        static_cast<const char*>(packed_.const_data_ptr()) + (part.first_panel + p) * panel_bytes_;
+    panels[p] = packed_.data() + (part.first_panel + p) * panel_bytes_;
   }
   MultiplyArgs args;
   args.a = call.x.row(part.first_row);

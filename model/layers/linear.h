@@ -9,6 +9,7 @@
 #include "model/layers/packed_rows.h"
 #include "model/runtime/kernels.h"
 #include "model/runtime/worker_team.h"
+#include "model/runtime/zeroed_pages.h"
 
 namespace affine {
 
@@ -50,8 +51,8 @@ class Linear {
   int64_t panels_;
   int64_t depth_;  // in_features, with bfloat16 made even by an input of zeros
   int64_t panel_bytes_;
-  at::Tensor packed_;  // uint8 [panels, panel_bytes]: see kPanelWidth
-  at::Tensor bias_;    // float32 [padded_out_features], or undefined
+  ZeroedPages packed_;  // [panels, panel_bytes]: see kPanelWidth
+  at::Tensor bias_;     // float32 [padded_out_features], or undefined
 };
 
 }  // namespace affine

@@ -18,9 +18,11 @@ class Sampler {
 
   /// Draws the token at absolute `position`: temperature, then top-k (ties with the k-th stay),
   /// then top-p (smallest set of most likely tokens whose probability reaches it), then the inverse
-  /// distribution function at UniformAt(seed, position), tokens in descending order of logit, ties
-  /// by ascending id. `logits` [vocab] must be finite. Log-probabilities as params.top_log_probs
-  /// asks.
+  /// distribution function at UniformAt(seed, position). It takes tokens in descending order of
+  /// logit, ties by ascending id, where top-k or top-p cuts; by ascending id where neither does,
+  /// which spares a sort of the vocabulary. So one seed may draw another token under top_p = 1 than
+  /// under a top_p just below it; the distribution is the same. `logits` [vocab] must be finite.
+  /// Log-probabilities as params.top_log_probs asks.
   ScoredToken Sample(const float* logits, const SamplingParams& params, int64_t position);
 
   /// Log-probability, rank and, if `top_log_probs` > 0, the best alternatives of `id`. The sum of

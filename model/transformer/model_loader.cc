@@ -1,12 +1,12 @@
 #include "model/model_loader.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
 
+#include "model/available_memory.h"
 #include "model/model_error.h"
+#include "model/transformer/memory_need.h"
 #include "model/transformer/transformer_model.h"
 
 namespace affine {
@@ -75,20 +75,6 @@ KvCacheShape PlanCache(const ModelConfig& config, const LoadOptions& options, El
   return shape;
 }
 
-// Bytes of weights once packed, against what the system has left.
-void CheckMemory(const Checkpoint& checkpoint, ElementType element, const KvCacheShape& cache) {
-  const int64_t weights = checkpoint.num_parameters() * ElementBytes(element);
-  const int64_t wanted = weights + cache.num_blocks * cache.block_bytes();
-  const int64_t free = int64_t{sysconf(_SC_AVPHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  const int64_t total = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  if (wanted > total || weights > std::max(free, total / 2)) {
-    throw ModelError("weights (" + std::to_string(weights >> 20) + " MiB) and key-value cache (" +
-                     std::to_string((wanted - weights) >> 20) +
-                     " MiB) need more than this machine's " + std::to_string(total >> 20) +
-                     " MiB of memory; lower --kv_cache_gib");
-  }
-}
-
 ModelInfo Describe(const Checkpoint& checkpoint, const KvCacheShape& cache, int32_t length,
                    const LoadOptions& options) {
   const ModelConfig& config = checkpoint.config();
@@ -126,7 +112,10 @@ std::unique_ptr<LanguageModel> LoadLanguageModel(const LoadOptions& options) {
   const int32_t length = ChooseLength(checkpoint.config(), options.max_model_len);
   TransformerModel::Plan plan;
   plan.cache = PlanCache(checkpoint.config(), options, element, length);
-  CheckMemory(checkpoint, element, plan.cache);
+  CheckMemory({.weights = checkpoint.num_parameters() * ElementBytes(element),
+               .cache = plan.cache.num_blocks * plan.cache.block_bytes(),
+               .step = StepBytes(checkpoint.config(), options.max_batched_tokens, length)},
+              AvailableMemory());
   plan.info = Describe(checkpoint, plan.cache, length, options);
   plan.max_batched_tokens = options.max_batched_tokens;
   plan.isa = DetectCpuIsa();

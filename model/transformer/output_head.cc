@@ -5,12 +5,6 @@
 #include "model/layers/tensor_values.h"
 
 namespace affine {
-namespace {
-
-// Logits of at most this many rows exist at a time: long prompts with log-probabilities stay small.
-constexpr int64_t kRowsAtOnce = 64;
-
-}  // namespace
 
 OutputHead::OutputHead(const ModelConfig& config, const Checkpoint& checkpoint, ElementType element,
                        const Kernels& kernels, WorkerTeam& team)

@@ -21,6 +21,10 @@ struct WantedRow {
 
 class OutputHead {
  public:
+  /// Logits of at most this many rows exist at a time: long prompts with log-probabilities stay
+  /// small.
+  static constexpr int64_t kRowsAtOnce = 64;
+
   OutputHead(const ModelConfig& config, const Checkpoint& checkpoint, ElementType element,
              const Kernels& kernels, WorkerTeam& team);
 

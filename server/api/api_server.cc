@@ -35,7 +35,7 @@ struct ApiServer::Parts {
         models(served),
         clock(time),
         observer(listener),
-        service(options, models, observer, std::move(metrics_page)),
+        service(options, models, clock, observer, std::move(metrics_page)),
         http(service, clock, LimitsOf(options),
              static_cast<size_t>(std::max(options.max_http_connections, 1))),
         door(

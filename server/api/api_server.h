@@ -29,6 +29,10 @@ class ApiObserver {
   virtual ~ApiObserver() = default;
   /// A completion refused before it reached an engine, or any other call answered with an error.
   virtual void OnRefused(const std::string& request_id, const RequestError& error) = 0;
+  /// How long after a request's arrival its first token was handed to the caller's stream; for an
+  /// answer that is no stream, how long until the engine had it. At most once for a request, before
+  /// the caller can have the token.
+  virtual void OnFirstToken(Clock::Duration since_arrival) = 0;
 };
 
 class ApiServer {

@@ -10,8 +10,9 @@
 #include <thread>
 #include <utility>
 
+#include "model/available_memory.h"
+#include "server/app/cache_bytes.h"
 #include "server/app/farewell.h"
-#include "server/app/host_memory.h"
 #include "server/app/ready_notice.h"
 
 namespace affine {
@@ -42,6 +43,8 @@ EngineOptions MakeEngineOptions(const Config& config) {
   const auto word = [&random] { return (uint64_t{random()} << 32) | random(); };
   EngineOptions options;
   options.max_num_batched_tokens = static_cast<int32_t>(config.max_num_batched_tokens);
+  options.max_prefill_tokens_beside_decodes =
+      static_cast<int32_t>(config.max_prefill_tokens_beside_decodes);
   options.max_num_seqs = static_cast<int32_t>(config.max_num_seqs);
   options.max_num_queued_reqs = static_cast<int32_t>(config.max_num_queued_reqs);
   options.enable_prefix_caching = config.enable_prefix_caching;
@@ -85,7 +88,6 @@ LoadOptions App::MakeLoadOptions() const {
   options.block_size = static_cast<int32_t>(config_.block_size);
   options.kv_cache_bytes = CacheBytes(config_.kv_cache_gib, AvailableMemory());
   options.max_batched_tokens = static_cast<int32_t>(config_.max_num_batched_tokens);
-  options.max_num_seqs = static_cast<int32_t>(config_.max_num_seqs);
   options.num_threads = static_cast<int32_t>(config_.threads);
   return options;
 }

@@ -24,6 +24,7 @@ struct Config {
   int64_t block_size = 16;  // tokens
   bool enable_prefix_caching = true;
   int64_t max_num_batched_tokens = 2048;
+  int64_t max_prefill_tokens_beside_decodes = 0;  // 0: no bound
   int64_t max_num_seqs = 256;
   int64_t max_num_queued_reqs = 1024;
   int64_t threads = 0;  // 0: one for each core

@@ -89,6 +89,13 @@ void FlagTable::AddBatchFlags() {
                    false, false}),
       "", "Most tokens in one step, prompts' and outputs' together.");
   Add(kBatch,
+      IntegerFlag("max_prefill_tokens_beside_decodes", &Config::max_prefill_tokens_beside_decodes,
+                  {0, 1'048'576, "0 leaves prefill what decodes leave of a step", false, false}),
+      "N",
+      "Most prompt tokens, of all prompts together, in a step that also decodes: fewer make gaps "
+      "between tokens even and first tokens later. 0: no bound but --max_num_batched_tokens. "
+      "vLLM's --long-prefill-token-threshold bounds each prompt alone, in every step.");
+  Add(kBatch,
       IntegerFlag("max_num_seqs", &Config::max_num_seqs,
                   {1, 4096, "requests beyond it wait in the queue", false, false}),
       "", "Most requests that run at once.");

@@ -9,12 +9,12 @@
 #include "model/language_model.h"
 #include "server/admission/admission_queue.h"
 #include "server/engine/batch_builder.h"
-#include "server/engine/completion_engine.h"
 #include "server/engine/engine_observer.h"
 #include "server/engine/live_requests.h"
 #include "server/engine/publisher.h"
 #include "server/engine/step_commit.h"
 #include "server/request/clock.h"
+#include "server/request/completion_engine.h"
 #include "server/scheduler/block_pool.h"
 #include "server/scheduler/block_tables.h"
 #include "server/scheduler/prefix_hasher.h"
@@ -26,7 +26,7 @@ struct EngineOptions {
   int32_t max_num_batched_tokens = 2048;  // at least max_num_seqs; at most what the model takes
   int32_t max_num_seqs = 256;             // most sequences running at once
   int32_t max_num_queued_reqs = 1024;     // most requests accepted and not running; at least 1
-  int32_t max_prefill_tokens_beside_decodes = 0;  // in one step; 0: no bound of its own
+  int32_t max_prefill_tokens_beside_decodes = 0;  // in a step that decodes; 0: no bound of its own
   bool enable_prefix_caching = true;
   HashKey prefix_hash_key{};  // random, drawn anew for each process
 };

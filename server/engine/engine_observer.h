@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "server/engine/completion_engine.h"
+#include "server/request/completion_engine.h"
 #include "server/request/token_sink.h"
 
 namespace affine {

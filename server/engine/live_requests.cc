@@ -43,6 +43,7 @@ void LiveRequests::End(LiveRequest& live, Ending ending, TokenEvent event, Clock
   finish.reason = ending.reason;
   finish.error = std::move(ending.error);
   finish.stop_token = ending.stop_token;
+  finish.first_write = live.request.sink->first_write();
   finish.finished = now;
   event.finish = std::move(finish);
   const auto place = by_handle_.find(handle);

@@ -48,6 +48,7 @@ bool StepCommit::ApplySlice(const PlannedSlice& slice, const SliceResult& result
   std::optional<Ending> ending;
   if (samples) {
     AppendToken(live, *result.sampled, now);
+    if (live.progress.output_tokens == 1) event.first_token = now;
     event.tokens.push_back(*result.sampled);
     if (std::ranges::binary_search(live.request.stop_token_ids, result.sampled->id)) {
       ending = {.reason = FinishReason::kStop, .error = {}, .stop_token = result.sampled->id};

@@ -35,7 +35,9 @@ struct CompletionChunk {
   std::vector<int32_t> token_ids;
   std::vector<ScoredToken> logprobs;         // with `logprobs`: one for each of token_ids
   std::vector<ScoredToken> prompt_logprobs;  // first chunk only: prompt tokens 1..
-  std::optional<CompletionEnd> end;          // last chunk only
+  // When the engine had the answer's first token; in the chunk that brings it, and only there.
+  std::optional<Clock::Time> first_token;
+  std::optional<CompletionEnd> end;  // last chunk only
 };
 
 class CompletionCall {
@@ -47,6 +49,8 @@ class CompletionCall {
   /// Thread-safe. The engine frees the request's blocks before its next step; a last chunk with
   /// kError follows unless the call had ended.
   virtual void Cancel(RequestError why) = 0;
+  /// The first token was handed to the caller's stream, for the request's log line.
+  virtual void NoteFirstWrite(Clock::Time when) = 0;
   virtual const std::string& request_id() const = 0;
   virtual const std::string& model_name() const = 0;
   virtual const std::vector<int32_t>& prompt_token_ids() const = 0;

@@ -49,6 +49,7 @@ std::optional<CompletionChunk> EngineCall::Next() {
 
 void EngineCall::Take(TokenEvent event, CompletionChunk& chunk) {
   if (!event.prompt.empty()) chunk.prompt_logprobs = std::move(event.prompt);
+  if (event.first_token) chunk.first_token = event.first_token;
   for (ScoredToken& token : event.tokens) {
     if (!stopped_) TakeToken(std::move(token), chunk);
   }

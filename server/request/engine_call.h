@@ -37,6 +37,7 @@ class EngineCall final : public CompletionCall {
 
   std::optional<CompletionChunk> Next() override;
   void Cancel(RequestError why) override;
+  void NoteFirstWrite(Clock::Time when) override { queue_->NoteFirstWrite(when); }
   const std::string& request_id() const override { return plan_.request_id; }
   const std::string& model_name() const override { return model_.name; }
   const std::vector<int32_t>& prompt_token_ids() const override { return plan_.prompt; }

@@ -1,6 +1,7 @@
 // Why a request was not, or not wholly, answered. One table in server/api maps causes to codes.
 #pragma once
 
+#include <exception>
 #include <string>
 
 namespace affine {
@@ -23,7 +24,18 @@ struct RequestError {
   ErrorCause cause = ErrorCause::kInternal;
   std::string message;
   std::string param;            // the field at fault, as the caller spells it; may be empty
-  int retry_after_seconds = 0;  // with kFull and kUnavailable: a hint; 0 is none
+  int retry_after_seconds = 0;  // with kFull and kUnavailable: a hint; 0 leaves it to the edge
+  // For the log, where `message` repeats text that the caller sent: the same without that text.
+  std::string log_message = {};
+  const std::string& MessageForLog() const { return log_message.empty() ? message : log_message; }
 };
+
+/// What a caller is told when its request made the server throw.
+inline RequestError FaultOf(const std::exception& fault) {
+  return {.cause = ErrorCause::kInternal,
+          .message = std::string("the server failed on this request: ") + fault.what(),
+          .param = {},
+          .retry_after_seconds = 0};
+}
 
 }  // namespace affine

@@ -72,10 +72,11 @@ std::variant<const ServedModel*, RequestError> ServedModels::Find(std::string_vi
     return RequestError{ErrorCause::kUnavailable,
                         "the model " + Quoted(name) + " is still loading; try again later", ""};
   }
-  return RequestError{
-      ErrorCause::kUnknownModel,
-      "the model " + Quoted(name) + " is not served here; served models: " + Listed(names_),
-      "model"};
+  const std::string served = " is not served here; served models: " + Listed(names_);
+  return RequestError{.cause = ErrorCause::kUnknownModel,
+                      .message = "the model " + Quoted(name) + served,
+                      .param = "model",
+                      .log_message = "the model that was asked for" + served};
 }
 
 std::vector<const ServedModel*> ServedModels::List() const {

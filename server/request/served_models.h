@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/tokenizer.h"
-#include "server/engine/completion_engine.h"
+#include "server/request/completion_engine.h"
 #include "server/request/request_error.h"
 
 namespace affine {

@@ -17,6 +17,12 @@ void TokenQueue::Push(TokenEvent event) {
   if (on_ready_) on_ready_();
 }
 
+std::optional<Clock::Time> TokenQueue::first_write() const {
+  const Clock::Duration::rep ticks = first_write_;
+  if (ticks == kNotWritten) return std::nullopt;
+  return Clock::Time(Clock::Duration(ticks));
+}
+
 std::vector<TokenEvent> TokenQueue::Drain() {
   std::lock_guard lock(events_mutex_);
   return std::exchange(events_, {});

@@ -29,6 +29,7 @@ struct RequestFinish {
   Clock::Time arrival;
   std::optional<Clock::Time> first_scheduled;  // unset: never left the queue
   std::optional<Clock::Time> first_token;
+  std::optional<Clock::Time> first_write;  // TokenSink::first_write at the end
   Clock::Time finished;
 };
 
@@ -36,7 +37,8 @@ struct RequestFinish {
 struct TokenEvent {
   std::vector<ScoredToken> prompt;  // with prompt log-probabilities, once: tokens 1.. of the prompt
   std::vector<ScoredToken> tokens;  // newly sampled, in order
-  std::optional<RequestFinish> finish;  // in the last event, and only there
+  std::optional<Clock::Time> first_token;  // when it was there, in the event that brings it
+  std::optional<RequestFinish> finish;     // in the last event, and only there
 };
 
 /// Implemented by the front end. Push is called on the engine's thread, in order, and must neither
@@ -45,6 +47,9 @@ class TokenSink {
  public:
   virtual ~TokenSink() = default;
   virtual void Push(TokenEvent event) = 0;
+  /// When the first token was handed to the caller's stream. None before that, and for an answer
+  /// that is no stream. Thread-safe.
+  virtual std::optional<Clock::Time> first_write() const { return std::nullopt; }
 };
 
 }  // namespace affine

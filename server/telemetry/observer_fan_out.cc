@@ -23,4 +23,8 @@ void ObserverFanOut::OnRefused(const std::string& request_id, const RequestError
   for (ApiObserver* listener : api_) listener->OnRefused(request_id, error);
 }
 
+void ObserverFanOut::OnFirstToken(Clock::Duration since_arrival) {
+  for (ApiObserver* listener : api_) listener->OnFirstToken(since_arrival);
+}
+
 }  // namespace affine

@@ -18,6 +18,7 @@ class ObserverFanOut final : public EngineObserver, public ApiObserver {
   void OnInterTokenGap(Clock::Duration gap) override;
   void OnFinish(const Request& request, const RequestFinish& finish) override;
   void OnRefused(const std::string& request_id, const RequestError& error) override;
+  void OnFirstToken(Clock::Duration since_arrival) override;
 
  private:
   const std::vector<EngineObserver*> engine_;

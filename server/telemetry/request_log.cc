@@ -44,7 +44,7 @@ LogLevel AddError(const RequestError& error, LogFields* fields) {
   const ErrorCodes codes = CodesOf(error.cause);
   (*fields)["code"] = codes.grpc_name;
   (*fields)["cause"] = codes.code;
-  (*fields)["error"] = error.message;
+  (*fields)["error"] = error.MessageForLog();
   if (!error.param.empty()) (*fields)["param"] = error.param;
   return LevelOf(error.cause);
 }
@@ -63,7 +63,9 @@ void RequestLog::OnFinish(const Request& request, const RequestFinish& finish) {
   if (finish.first_scheduled) {
     fields["queue_ms"] = Milliseconds(*finish.first_scheduled - finish.arrival);
   }
-  if (finish.first_token) fields["ttft_ms"] = Milliseconds(*finish.first_token - finish.arrival);
+  const std::optional<Clock::Time> first =
+      finish.first_write ? finish.first_write : finish.first_token;
+  if (first) fields["ttft_ms"] = Milliseconds(*first - finish.arrival);
   fields["duration_ms"] = Milliseconds(finish.finished - finish.arrival);
   if (finish.preemptions > 0) fields["preemptions"] = finish.preemptions;
   fields["finish_reason"] = ReasonName(finish.reason);

@@ -1,4 +1,5 @@
-// One line for each request that finished or was refused; prompts and outputs never.
+// One line for each request that finished or was refused; prompts, outputs and other texts of
+// callers never, ids of requests apart.
 #pragma once
 
 #include <string>
@@ -11,7 +12,9 @@ namespace affine {
 
 /// Thread-safe. Lines carry request_id, model, prompt_tokens, output_tokens, cached_tokens,
 /// queue_ms, ttft_ms, duration_ms, finish_reason, code ("OK" or the gRPC status by name) and, with
-/// an error, its cause, text and parameter. A time that there was not is left out.
+/// an error, its cause, text and parameter. A time that there was not is left out. ttft_ms runs to
+/// the first token's write to the caller's stream; if the answer is no stream, or ended in the
+/// engine before that write, until the engine had the token.
 class RequestLog final : public EngineObserver, public ApiObserver {
  public:
   /// `log` outlives this. `model_name` is the name that the model is served under.
@@ -20,6 +23,7 @@ class RequestLog final : public EngineObserver, public ApiObserver {
   void OnInterTokenGap(Clock::Duration gap) override {}
   void OnFinish(const Request& request, const RequestFinish& finish) override;
   void OnRefused(const std::string& request_id, const RequestError& error) override;
+  void OnFirstToken(Clock::Duration since_arrival) override {}
 
  private:
   ServerLog& log_;

@@ -80,9 +80,9 @@ ServingMetrics::ServingMetrics(prometheus::Registry& registry, const std::string
                                 "Requests that the engine took and did not complete, by cause.");
   refused_ = make.CounterByCause("affine_requests_refused_total",
                                  "Calls answered with an error before an engine had them.");
-  first_token_ =
-      make.Histogram("affine_time_to_first_token_seconds",
-                     "From the arrival of a request to its first token.", FirstTokenEdges());
+  first_token_ = make.Histogram(
+      "affine_time_to_first_token_seconds",
+      "From the arrival of a request to the first token's write to its stream.", FirstTokenEdges());
   token_gap_ = make.Histogram("affine_inter_token_latency_seconds",
                               "Between two tokens of one request.", TokenGapEdges());
   duration_ = make.Histogram("affine_e2e_request_latency_seconds",
@@ -129,7 +129,6 @@ void ServingMetrics::OnFinish(const Request& request, const RequestFinish& finis
   // A request that never left the queue waited until its end.
   queue_time_->Observe(Seconds(finish.first_scheduled.value_or(finish.finished) - finish.arrival));
   if (finish.first_token) {
-    first_token_->Observe(Seconds(*finish.first_token - finish.arrival));
     decode_time_->Observe(Seconds(finish.finished - *finish.first_token));
     if (finish.first_scheduled) {
       prefill_time_->Observe(Seconds(*finish.first_token - *finish.first_scheduled));
@@ -151,6 +150,10 @@ void ServingMetrics::OnFinish(const Request& request, const RequestFinish& finis
 
 void ServingMetrics::OnRefused(const std::string& request_id, const RequestError& error) {
   Count(refused_, error.cause);
+}
+
+void ServingMetrics::OnFirstToken(Clock::Duration since_arrival) {
+  first_token_->Observe(Seconds(since_arrival));
 }
 
 void ServingMetrics::Refresh() {

@@ -38,6 +38,7 @@ class ServingMetrics final : public EngineObserver, public ApiObserver {
   void OnInterTokenGap(Clock::Duration gap) override;
   void OnFinish(const Request& request, const RequestFinish& finish) override;
   void OnRefused(const std::string& request_id, const RequestError& error) override;
+  void OnFirstToken(Clock::Duration since_arrival) override;
 
   /// From now on Refresh reads `engine`, which outlives this or is replaced by nullptr first.
   void WatchEngine(const CompletionEngine* engine) { engine_.store(engine); }

@@ -57,6 +57,7 @@ def assert_new_requests_are_refused(server: ServerProcess, api: GrpcApi) -> None
     error = api.error("new", max_tokens=1)
     assert error.code() is grpc.StatusCode.UNAVAILABLE
     assert "shutting down" in error.details()
+    assert int(dict(error.trailing_metadata())["retry-after"]) >= 1
     connection = HttpApi(server.address).connection()
     body = b'{"prompt": "new", "max_tokens": 1}'
     answer = exchange(connection, "POST", "/v1/completions", body)

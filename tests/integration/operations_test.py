@@ -125,10 +125,28 @@ def test_promtool_dislikes_only_the_colons_of_vllms_names(tiny_server: ServerPro
     page = page_under_load(tiny_server)
     for name in VLLM_NAMES:
         assert f"\n{name}{{" in page, name
-    _, complaints = promtool(page)
-    assert complaints
+    code, complaints = promtool(page)
+    assert code == 3 and complaints  # 1 would be a page that can't be read
     for complaint in complaints:
         assert complaint.startswith("vllm:") and complaint.endswith("should not contain ':'")
+
+
+def test_the_first_token_is_timed_when_its_stream_gets_it(
+    servers: Servers, tiny_model: Path
+) -> None:
+    server = servers.start(tiny_model, "--kv_cache_gib=0.25")
+    name = "affine_time_to_first_token_seconds"
+    assert server.metric(f"{name}_count") == 0
+    with GrpcApi(server.address) as api:
+        call = api.stream("x", **ENDLESS)
+        next(call)
+        assert server.metric(f"{name}_count") == 1  # while the stream goes on
+        call.cancel()
+        api.complete("x", max_tokens=2)
+    stream = HttpApi(server.address).stream(prompt="x", max_tokens=2)
+    assert len(list(stream)) >= 1
+    assert server.metric(f"{name}_count") == 3
+    assert server.metric(f"{name}_sum") > 0
 
 
 def test_tokens_are_counted_exactly(tiny_server: ServerProcess, tiny_grpc: GrpcApi) -> None:
@@ -279,6 +297,57 @@ def test_requests_are_logged_without_their_prompts(servers: Servers, tiny_model:
     assert event["output_tokens"] == 3
     assert "secret" not in "\n".join(server.stderr)
     assert "/metrics" not in "\n".join(server.stderr)  # no line for scrapes and probes
+
+
+def refused_bodies(secret: str) -> list[bytes]:
+    """Bodies that are refused for what stands where the secret does."""
+    fields = [
+        {"prompt": {"text": secret}},
+        {"prompt": [1, secret]},
+        {"prompt": ["one", secret]},
+        {"prompt": 5, "suffix": secret},
+        {"prompt": "x", "suffix": secret},
+        {"prompt": "x", "model": secret},
+        {"prompt": "x", "request_id": f"{secret} and more"},
+        {"prompt": "x", "stop": [secret * 200]},
+        {"prompt": "x", "temperature": secret},
+        {"prompt": "x", "stream": True, "stream_options": {"include_usage": secret}},
+        {"prompt": "x", "response_format": {"type": secret}},
+        [secret],
+        secret,
+    ]
+    broken = ['{"prompt": "%s" %s}', '{"prompt": "%s\\%s"}', '{"prompt": "%s", %s}', '{"%s": %s']
+    return [
+        *(json.dumps(body).encode() for body in fields),
+        *((text % (secret, secret)).encode() for text in broken),
+        b'{"prompt": "' + secret.encode() + b'\xff"}',
+    ]
+
+
+def test_refusals_are_logged_without_what_was_sent(servers: Servers, tiny_model: Path) -> None:
+    secret = "pst-nobody-may-read-this"
+    server = servers.start(tiny_model, "--kv_cache_gib=0.25", "--log_level=debug")
+    http = HttpApi(server.address)
+    bodies = refused_bodies(secret)
+    repeated = 0
+    for body in bodies:
+        answer = http.post("/v1/completions", body)
+        assert answer.status in (400, 404), answer.text
+        repeated += secret in answer.text
+    assert repeated > 5  # the callers are told
+    assert http.get(f"/v1/models/{secret}").status == http.get(f"/{secret}").status == 404
+    assert http.post("/tokenize", {"prompt": [secret]}).status == 400
+    with GrpcApi(server.address) as api:
+        assert secret in api.error("x", model=secret).details()
+        api.error(secret, max_tokens=10**6)
+        api.error_of("Complete", b"\x12\x20" + secret.encode())
+    server.terminate()
+    assert server.wait_exit() == 0
+    refused = [event for event in server.events() if event["message"] == "request refused"]
+    assert len(refused) == len(bodies) + 6
+    assert all(event["error"] and event["code"] for event in refused)
+    assert [event["param"] for event in refused[:3]] == ["prompt"] * 3
+    assert secret not in "\n".join(server.stderr)
 
 
 def test_many_connections_come_and_go(tiny_server: ServerProcess) -> None:

@@ -9,10 +9,26 @@ void RecordingSink::Push(TokenEvent event) {
   if (!event.prompt.empty()) ++prompt_deliveries_;
   prompt_.insert(prompt_.end(), event.prompt.begin(), event.prompt.end());
   tokens_.insert(tokens_.end(), event.tokens.begin(), event.tokens.end());
+  if (event.first_token) first_tokens_.push_back(*event.first_token);
   if (!event.finish) return;
   ++finishes_;
   finish_ = std::move(event.finish);
   finished_.notify_all();
+}
+
+std::optional<Clock::Time> RecordingSink::first_write() const {
+  const std::lock_guard lock(mutex_);
+  return first_write_;
+}
+
+void RecordingSink::NoteFirstWrite(Clock::Time when) {
+  const std::lock_guard lock(mutex_);
+  first_write_ = when;
+}
+
+std::vector<Clock::Time> RecordingSink::first_tokens() const {
+  const std::lock_guard lock(mutex_);
+  return first_tokens_;
 }
 
 RequestFinish RecordingSink::WaitFinish() const {

@@ -14,12 +14,15 @@ namespace affine {
 class RecordingSink final : public TokenSink {
  public:
   void Push(TokenEvent event) override;
+  std::optional<Clock::Time> first_write() const override;
+  void NoteFirstWrite(Clock::Time when);
   /// Waits for the finish.
   RequestFinish WaitFinish() const;
 
   std::vector<ScoredToken> tokens() const;
   std::vector<ScoredToken> prompt() const;
   std::optional<RequestFinish> finish() const;
+  std::vector<Clock::Time> first_tokens() const;  // more than one breaks the contract
   int events() const;
   int prompt_deliveries() const;
   int finishes() const;             // more than one breaks the contract
@@ -31,6 +34,8 @@ class RecordingSink final : public TokenSink {
   std::vector<ScoredToken> tokens_;
   std::vector<ScoredToken> prompt_;
   std::optional<RequestFinish> finish_;
+  std::optional<Clock::Time> first_write_;
+  std::vector<Clock::Time> first_tokens_;
   int events_ = 0;
   int prompt_deliveries_ = 0;
   int finishes_ = 0;

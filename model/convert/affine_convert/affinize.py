@@ -7,7 +7,6 @@ Doubling is exact.
 
 import argparse
 import shutil
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -110,7 +109,8 @@ def plan_weights(config: dict, tensors: dict[str, StoredTensor]) -> list[Planned
     if clash:
         raise ConvertError(f"{clash[0]} is there already, though config.json isn't affine.")
     kept = [
-        PlannedTensor(name, tensor.dtype, tensor.shape, partial(np.asarray, tensor.load()))
+        # Opened when its turn to be written comes: each open view holds a file descriptor.
+        PlannedTensor(name, tensor.dtype, tensor.shape, tensor.load)
         for name, tensor in tensors.items()
         if name not in changed
     ]

@@ -28,7 +28,7 @@ class StoredTensor:
         return prod(self.shape) * STORAGE[self.dtype].itemsize
 
     def load(self) -> np.ndarray:
-        """A read-only view of the file; it is read as it is used."""
+        """A read-only view of the file, read as it is used; it holds a file descriptor meanwhile."""
         return np.memmap(self.path, STORAGE[self.dtype], "r", self._start, self.shape)
 
 

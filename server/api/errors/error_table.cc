@@ -1,5 +1,7 @@
 #include "server/api/errors/error_table.h"
 
+#include <algorithm>
+
 namespace affine {
 
 namespace {
@@ -35,6 +37,11 @@ ErrorCodes CodesOf(ErrorCause cause) {
       break;
   }
   return {13, 500, kServer, "internal", "INTERNAL"};
+}
+
+int RetryAfterSeconds(const RequestError& error) {
+  const bool passes = error.cause == ErrorCause::kFull || error.cause == ErrorCause::kUnavailable;
+  return passes ? std::max(1, error.retry_after_seconds) : 0;
 }
 
 }  // namespace affine

@@ -43,8 +43,8 @@ grpc::Status CallHeader::StatusOf(const RequestError& error) {
   const ErrorCodes codes = CodesOf(error.cause);
   context_->AddTrailingMetadata("error-code", std::string(codes.code));
   if (!error.param.empty()) context_->AddTrailingMetadata("error-param", error.param);
-  if (error.retry_after_seconds > 0) {
-    context_->AddTrailingMetadata("retry-after", std::to_string(error.retry_after_seconds));
+  if (const int seconds = RetryAfterSeconds(error); seconds > 0) {
+    context_->AddTrailingMetadata("retry-after", std::to_string(seconds));
   }
   return {static_cast<grpc::StatusCode>(codes.grpc_status), error.message};
 }

@@ -26,7 +26,7 @@ class CallHeader {
   /// Sends `id` back as initial metadata `x-request-id`. Before the first write or the end.
   void SendRequestId(const std::string& id);
   /// The status for `error`. Adds trailers: `error-code` (the cause by name), `error-param` (the
-  /// field at fault, if any) and `retry-after` (seconds, if there is a hint). Once, at the end.
+  /// field at fault, if any) and `retry-after` (seconds, see RetryAfterSeconds). Once, at the end.
   grpc::Status StatusOf(const RequestError& error);
 
  private:

@@ -61,9 +61,13 @@ std::variant<std::shared_ptr<CompletionCall>, RequestError> CompletionIntake::St
   params.request_id = caller.id;
   params.arrival = arrival;
   params.deadline = header.Deadline(clock_);
-  auto started = StartCompletion(std::move(params), models_, std::move(on_ready));
-  if (auto* bad = std::get_if<RequestError>(&started)) return Refuse(caller.id, std::move(*bad));
-  return started;
+  try {
+    auto started = StartCompletion(std::move(params), models_, std::move(on_ready));
+    if (auto* bad = std::get_if<RequestError>(&started)) return Refuse(caller.id, std::move(*bad));
+    return started;
+  } catch (const std::exception& fault) {  // on one of the edge's threads, which serve all calls
+    return Refuse(caller.id, FaultOf(fault));
+  }
 }
 
 }  // namespace affine

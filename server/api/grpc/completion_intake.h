@@ -29,6 +29,7 @@ class CompletionIntake {
       std::function<void()> on_ready) const;
   const ServedModels& models() const { return models_; }
   Clock::Time Now() const { return clock_.Now(); }
+  ApiObserver& observer() const { return observer_; }
   /// Tells the observer of `error`, which then goes to the caller.
   RequestError Refuse(const std::string& request_id, RequestError error) const;
 

@@ -28,6 +28,15 @@ const ServedModel* ModelOf(const ServedModels& models, const std::string& name,
   return std::get<const ServedModel*>(found);
 }
 
+/// What `work` gives; an exception is the call's error, not the end of the thread it runs on.
+std::optional<RequestError> OutcomeOf(const std::function<std::optional<RequestError>()>& work) {
+  try {
+    return work();
+  } catch (const std::exception& fault) {
+    return FaultOf(fault);
+  }
+}
+
 RequestError BadId(int index, uint32_t id, int32_t vocab_size) {
   return {ErrorCause::kBadInput,
           "`ids[" + std::to_string(index) + "]` is " + std::to_string(id) +
@@ -75,7 +84,7 @@ grpc::ServerUnaryReactor* CompletionService::Answer(
       return;
     }
     Response answer;
-    if (Outcome error = work(message, answer)) {
+    if (Outcome error = OutcomeOf([&] { return work(message, answer); })) {
       const RequestError told = intake_.Refuse(std::get<std::string>(read), *std::move(error));
       reactor->Finish(header.StatusOf(told));
       return;

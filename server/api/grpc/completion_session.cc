@@ -35,6 +35,16 @@ void CompletionSession::Release() {
   self_.reset();
 }
 
+void CompletionSession::NoteFirstWrite() {
+  const Clock::Time now = intake_.Now();
+  if (call_) call_->NoteFirstWrite(now);  // else the request has ended, and its line is written
+  NoteFirstToken(now);
+}
+
+void CompletionSession::NoteFirstToken(Clock::Time when) {
+  intake_.observer().OnFirstToken(when - arrival_);
+}
+
 void CompletionSession::Post(std::function<void(CompletionSession&)> work) {
   boost::asio::post(strand_, [self = shared_from_this(), work = std::move(work)] { work(*self); });
 }

@@ -35,6 +35,10 @@ class CompletionSession : public std::enable_shared_from_this<CompletionSession>
   void Release();           // OnDone: the last thing that gRPC says
 
   // On the strand.
+  /// A piece with the first token is about to be written to the caller's stream.
+  void NoteFirstWrite();
+  /// The first token of an answer that is no stream was there at `when`.
+  void NoteFirstToken(Clock::Time when);
   /// Gives out a chunk. True if another may follow at once; false if that waits for Delivered().
   virtual bool Deliver(const CompletionChunk& chunk, const CompletionCall& call) = 0;
   /// Gives out the last chunk, if there is one, and ends the RPC.

@@ -7,12 +7,13 @@
 
 namespace affine {
 
-void StreamSession::Encode(const CompletionChunk& chunk, const CompletionCall& call) {
+void StreamSession::Prepare(const CompletionChunk& chunk, const CompletionCall& call) {
   message_ = BytesOf(ChunkMessage(chunk, call, std::exchange(first_, false)));
+  if (chunk.first_token) NoteFirstWrite();
 }
 
 bool StreamSession::Deliver(const CompletionChunk& chunk, const CompletionCall& call) {
-  Encode(chunk, call);
+  Prepare(chunk, call);
   StartWrite(&message_);
   return false;
 }
@@ -23,7 +24,7 @@ void StreamSession::Conclude(const CompletionChunk* last, const CompletionCall* 
     Finish(std::move(status));
     return;
   }
-  Encode(*last, *call);
+  Prepare(*last, *call);
   StartWriteAndFinish(&message_, grpc::WriteOptions(), std::move(status));
 }
 

@@ -17,7 +17,8 @@ class StreamSession final : public CompletionSession,
   bool Deliver(const CompletionChunk& chunk, const CompletionCall& call) override;
   void Conclude(const CompletionChunk* last, const CompletionCall* call,
                 grpc::Status status) override;
-  void Encode(const CompletionChunk& chunk, const CompletionCall& call);
+  /// Puts the chunk into message_, which is written next.
+  void Prepare(const CompletionChunk& chunk, const CompletionCall& call);
 
   grpc::ByteBuffer message_;  // of the write in flight
   bool first_ = true;

@@ -14,17 +14,20 @@ UnarySession::UnarySession(const CompletionIntake& intake, CallCounter& counter,
     : CompletionSession(intake, counter, std::move(executor), context, request),
       response_(response) {}
 
-bool UnarySession::Deliver(const CompletionChunk& chunk, const CompletionCall& call) {
+void UnarySession::Append(const CompletionChunk& chunk, const CompletionCall& call) {
+  if (chunk.first_token) NoteFirstToken(*chunk.first_token);
   AppendChunk(chunk, call, answer_);
+}
+
+bool UnarySession::Deliver(const CompletionChunk& chunk, const CompletionCall& call) {
+  Append(chunk, call);
   return true;
 }
 
 void UnarySession::Conclude(const CompletionChunk* last, const CompletionCall* call,
                             grpc::Status status) {
-  if (last != nullptr && status.ok()) {
-    AppendChunk(*last, *call, answer_);
-    *response_ = BytesOf(answer_);
-  }
+  if (last != nullptr) Append(*last, *call);
+  if (last != nullptr && status.ok()) *response_ = BytesOf(answer_);
   Finish(std::move(status));
 }
 

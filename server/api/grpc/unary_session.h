@@ -20,6 +20,8 @@ class UnarySession final : public CompletionSession, public grpc::ServerUnaryRea
   void Conclude(const CompletionChunk* last, const CompletionCall* call,
                 grpc::Status status) override;
 
+  void Append(const CompletionChunk& chunk, const CompletionCall& call);
+
   v1::CompleteResponse answer_;
   grpc::ByteBuffer* response_;
 };

@@ -59,7 +59,9 @@ void ReadStreamOptions(JsonFields& fields, CompletionBody& body) {
         "`stream_options.continuous_usage_stats` is true; it is not supported yet, only false "
         "is accepted");
   }
-  if (inner.error()) fields.Fail("stream_options", inner.error()->message);
+  if (const auto& wrong = inner.error()) {
+    fields.Fail("stream_options", wrong->message, wrong->log_message);
+  }
 }
 
 }  // namespace

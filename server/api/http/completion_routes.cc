@@ -9,14 +9,14 @@ namespace affine {
 
 namespace {
 
-RouteAnswer Complete(const HttpRequest& request, const ServedModels& models,
-                     HttpResponder& responder) {
+RouteAnswer Complete(const HttpRequest& request, const ServedModels& models, const Clock& clock,
+                     ApiObserver& observer, HttpResponder& responder) {
   auto parsed = ParseCompletionBody(request.body);
   if (auto* error = std::get_if<RequestError>(&parsed)) return RouteRefusal{std::move(*error)};
   CompletionBody& body = std::get<CompletionBody>(parsed);
   if (body.params.request_id.empty()) body.params.request_id = request.id;
   body.params.arrival = request.arrival;
-  return CompletionWork::Begin(std::move(body), models, responder);
+  return CompletionWork::Begin(std::move(body), models, clock, observer, responder);
 }
 
 RouteAnswer Chat(const HttpRequest&, HttpResponder&) {
@@ -29,10 +29,11 @@ RouteAnswer Chat(const HttpRequest&, HttpResponder&) {
 
 }  // namespace
 
-void AddCompletionRoutes(HttpRouter& router, const ServedModels& models) {
+void AddCompletionRoutes(HttpRouter& router, const ServedModels& models, const Clock& clock,
+                         ApiObserver& observer) {
   router.Add({"POST", "/v1/completions", true,
-              [&models](const HttpRequest& request, HttpResponder& responder) {
-                return Complete(request, models, responder);
+              [&models, &clock, &observer](const HttpRequest& request, HttpResponder& responder) {
+                return Complete(request, models, clock, observer, responder);
               }});
   router.Add({"POST", "/v1/chat/completions", true, Chat});
 }

@@ -1,12 +1,14 @@
 // POST /v1/completions, and the chat endpoint that is still to come.
 #pragma once
 
+#include "server/api/api_server.h"
 #include "server/api/http/http_router.h"
 #include "server/request/served_models.h"
 
 namespace affine {
 
-/// `models` outlives the router.
-void AddCompletionRoutes(HttpRouter& router, const ServedModels& models);
+/// References outlive the router.
+void AddCompletionRoutes(HttpRouter& router, const ServedModels& models, const Clock& clock,
+                         ApiObserver& observer);
 
 }  // namespace affine

@@ -18,8 +18,9 @@ int64_t UnixSeconds() {
 }  // namespace
 
 RouteAnswer CompletionWork::Begin(CompletionBody body, const ServedModels& models,
+                                  const Clock& clock, ApiObserver& observer,
                                   HttpResponder& responder) {
-  std::shared_ptr<CompletionWork> work(new CompletionWork(responder));
+  std::shared_ptr<CompletionWork> work(new CompletionWork(clock, observer, responder));
   const auto on_ready = [weak = work->weak_from_this(), post = responder.poster()] {
     post([weak] {
       if (const auto self = weak.lock()) self->Advance();
@@ -28,6 +29,7 @@ RouteAnswer CompletionWork::Begin(CompletionBody body, const ServedModels& model
   auto started = StartCompletion(body.params, models, on_ready);
   if (auto* error = std::get_if<RequestError>(&started)) return RouteRefusal{std::move(*error)};
   work->call_ = std::move(std::get<std::shared_ptr<CompletionCall>>(started));
+  work->arrival_ = body.params.arrival;
   work->stream_ = body.stream;
   work->writer_.emplace(body, *work->call_, UnixSeconds());
   return std::shared_ptr<HttpWork>(std::move(work));
@@ -40,6 +42,10 @@ void CompletionWork::Advance() {
     if (chunk->end) {
       ended_ = true;
       error_ = chunk->end->error;
+    }
+    if (chunk->first_token) {
+      owes_first_write_ = stream_;
+      if (!stream_) observer_.OnFirstToken(*chunk->first_token - arrival_);
     }
     writer_->Add(*std::move(chunk));
   }
@@ -54,6 +60,7 @@ void CompletionWork::AdvanceStream() {
   std::string events = writer_->TakeEvents();
   if (events.empty()) return;
   writing_ = true;
+  if (std::exchange(owes_first_write_, false)) NoteFirstWrite();
   if (streaming_) {
     responder_.Write(std::move(events));
   } else {
@@ -67,6 +74,12 @@ void CompletionWork::AdvanceStream() {
   if (!ended_) return;
   done_ = true;
   responder_.EndStream();
+}
+
+void CompletionWork::NoteFirstWrite() {
+  const Clock::Time now = clock_.Now();
+  call_->NoteFirstWrite(now);
+  observer_.OnFirstToken(now - arrival_);
 }
 
 void CompletionWork::Finish() {

@@ -103,8 +103,8 @@ std::string CompletionWriter::TakeEvents() {
     events += ServerSentEvent(JsonText(frame));
   }
   if (!end_) return events;
-  if (failed) return events + ServerSentEvent(OpenAiErrorBody(*end_->error));
-  if (include_usage_) {
+  if (failed) events += ServerSentEvent(OpenAiErrorBody(*end_->error));
+  if (include_usage_ && !failed) {
     ordered_json frame = Frame();
     frame["choices"] = ordered_json::array();
     frame["usage"] = UsageJson(end_->usage);

@@ -20,7 +20,7 @@ class CompletionWriter {
   /// Takes the next piece of the answer.
   void Add(CompletionChunk chunk);
   /// What came since the last call as a server-sent event, empty if nothing did. With the end of
-  /// the answer also the usage, if asked for, and "data: [DONE]".
+  /// the answer also the usage, if asked for, or the error, and "data: [DONE]".
   std::string TakeEvents();
   /// The whole answer; after its end.
   std::string Whole();

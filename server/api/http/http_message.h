@@ -19,7 +19,7 @@ struct HttpRequest {
   HttpHeaders headers = {};
   std::string body = {};
   std::string id = {};    // of the answer's x-request-id
-  Clock::Time arrival{};  // when its header had come
+  Clock::Time arrival{};  // when its last byte had come
   /// The first header called `name`, or empty.
   std::string_view Header(std::string_view name) const;
   /// The target without its query.

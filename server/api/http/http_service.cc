@@ -36,10 +36,10 @@ ErrorCause CauseOf(int status) {
 
 }  // namespace
 
-HttpService::HttpService(const ApiOptions& options, const ServedModels& models,
+HttpService::HttpService(const ApiOptions& options, const ServedModels& models, const Clock& clock,
                          ApiObserver& observer, std::function<std::string()> metrics_page)
     : key_(options.api_key), observer_(observer) {
-  AddCompletionRoutes(router_, models);
+  AddCompletionRoutes(router_, models, clock, observer);
   AddModelRoutes(router_, models);
   AddTokenizerRoutes(router_, models);
   AddProbeRoutes(router_, models, options.version, std::move(metrics_page));
@@ -76,8 +76,7 @@ HttpAnswer HttpService::Handle(HttpRequest request, HttpResponder& responder) {
   try {
     answer = std::get<const HttpRoute*>(found)->answer(request, responder);
   } catch (const std::exception& fault) {
-    return Refusal(id, {{ErrorCause::kInternal,
-                         std::string("the server failed on this request: ") + fault.what(), ""}});
+    return Refusal(id, {FaultOf(fault)});
   }
   if (auto* work = std::get_if<std::shared_ptr<HttpWork>>(&answer)) return std::move(*work);
   if (auto* refusal = std::get_if<RouteRefusal>(&answer)) return Refusal(id, *refusal);

@@ -16,8 +16,8 @@ namespace affine {
 class HttpService final : public HttpHandler {
  public:
   /// References outlive the service.
-  HttpService(const ApiOptions& options, const ServedModels& models, ApiObserver& observer,
-              std::function<std::string()> metrics_page);
+  HttpService(const ApiOptions& options, const ServedModels& models, const Clock& clock,
+              ApiObserver& observer, std::function<std::string()> metrics_page);
   std::optional<HttpResponse> Refuse(HttpRequest& head) override;
   HttpAnswer Handle(HttpRequest request, HttpResponder& responder) override;
   HttpResponse Malformed(int status, const std::string& message) override;

@@ -117,7 +117,6 @@ void HttpSession::TakeHead() {
   for (const auto& field : head) {
     request_.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
   }
-  request_.arrival = clock_.Now();
   head_only_ = request_.method == "HEAD";
   http10_ = head.version() < 11;
   keep_alive_ = parser_->keep_alive();
@@ -135,6 +134,7 @@ void HttpSession::OnBody(Error error) {
   if (error) return OnReadError(error);
   read_timer_.cancel();
   request_.body = std::move(parser_->get().body());
+  request_.arrival = clock_.Now();
   Dispatch();
 }
 

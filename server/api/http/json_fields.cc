@@ -122,15 +122,18 @@ std::vector<int64_t> JsonFields::IntegersOf(const json& array, const std::string
 }
 
 void JsonFields::Refuse(std::string_view name, const json& value, std::string_view allowed) {
-  Fail(name, "`" + prefix_ + std::string(name) + "` is " + JsonExcerpt(value) + "; it must be " +
-                 std::string(allowed));
+  const std::string subject = "`" + prefix_ + std::string(name) + "` is ";
+  const std::string limit = "; it must be " + std::string(allowed);
+  Fail(name, subject + JsonExcerpt(value) + limit, subject + JsonKind(value) + limit);
 }
 
-void JsonFields::Fail(std::string_view name, std::string message) {
+void JsonFields::Fail(std::string_view name, std::string message, std::string log_message) {
   if (error_) return;
   // `param` is the field alone: prompt, for prompt[3].
-  error_ = RequestError{ErrorCause::kBadInput, std::move(message),
-                        prefix_ + std::string(name.substr(0, name.find('[')))};
+  error_ = RequestError{.cause = ErrorCause::kBadInput,
+                        .message = std::move(message),
+                        .param = prefix_ + std::string(name.substr(0, name.find('['))),
+                        .log_message = std::move(log_message)};
 }
 
 }  // namespace affine

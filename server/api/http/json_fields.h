@@ -31,10 +31,12 @@ class JsonFields {
   std::vector<int64_t> Integers(std::string_view name);
   /// The integers of `array`, which stands under `name`.
   std::vector<int64_t> IntegersOf(const nlohmann::json& array, const std::string& name);
-  /// "`name` is VALUE; it must be ALLOWED", unless something was wrong before.
+  /// "`name` is VALUE; it must be ALLOWED", unless something was wrong before. For the log, the
+  /// kind of value only.
   void Refuse(std::string_view name, const nlohmann::json& value, std::string_view allowed);
-  /// A message of one's own about `name`, unless something was wrong before.
-  void Fail(std::string_view name, std::string message);
+  /// A message of one's own about `name`, unless something was wrong before. With a `log_message`
+  /// if it repeats what the caller sent.
+  void Fail(std::string_view name, std::string message, std::string log_message = "");
   const std::optional<RequestError>& error() const { return error_; }
 
  private:

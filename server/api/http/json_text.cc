@@ -10,8 +10,10 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::string_view kNotJson = "the body is not valid JSON";
+
 RequestError NotJson(const std::string& why) {
-  return {ErrorCause::kBadInput, "the body is not valid JSON: " + why, ""};
+  return {ErrorCause::kBadInput, std::string(kNotJson) + ": " + why, ""};
 }
 
 std::string Shortened(std::string_view text, size_t limit) {
@@ -62,12 +64,20 @@ std::variant<json, RequestError> ParseJsonObject(std::string_view text) {
   try {
     json value = json::parse(text);
     if (!value.is_object()) {
-      return RequestError{ErrorCause::kBadInput,
-                          "the body is " + JsonExcerpt(value) + "; it must be a JSON object", ""};
+      const std::string allowed = "; it must be a JSON object";
+      return RequestError{.cause = ErrorCause::kBadInput,
+                          .message = "the body is " + JsonExcerpt(value) + allowed,
+                          .log_message = "the body is " + JsonKind(value) + allowed};
     }
     return value;
   } catch (const json::exception& error) {
-    return NotJson(ReasonOf(error));
+    RequestError refused = NotJson(ReasonOf(error));  // it repeats what the parser read last
+    refused.log_message = kNotJson;
+    if (const auto* place = dynamic_cast<const json::parse_error*>(&error)) {
+      refused.log_message += ": it breaks at byte " + std::to_string(place->byte) + " of " +
+                             std::to_string(text.size());
+    }
+    return refused;
   }
 }
 
@@ -88,6 +98,25 @@ std::string JsonExcerpt(const json& value, size_t limit) {
     return "an object of " + std::to_string(value.size()) + " members";
   }
   return Shortened(value.dump(-1, ' ', false, json::error_handler_t::replace), limit);
+}
+
+std::string JsonKind(const json& value) {
+  const std::string size =
+      std::to_string(value.is_string() ? value.get_ref<const std::string&>().size() : value.size());
+  switch (value.type()) {
+    case json::value_t::null:
+      return "null";
+    case json::value_t::boolean:
+      return "a boolean";
+    case json::value_t::string:
+      return "a string of " + size + " bytes";
+    case json::value_t::array:
+      return "an array of " + size + " values";
+    case json::value_t::object:
+      return "an object of " + size + " members";
+    default:
+      return "a number";
+  }
 }
 
 }  // namespace affine

@@ -1,6 +1,5 @@
 #include "server/api/http/openai_error.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "server/api/errors/error_table.h"
@@ -27,9 +26,8 @@ HttpResponse OpenAiErrorResponse(const RequestError& error, int status) {
   HttpResponse response;
   response.status = status;
   response.body = OpenAiErrorBody(error);
-  if (status == 429 || status == 503) {
-    response.headers.emplace_back("Retry-After",
-                                  std::to_string(std::max(1, error.retry_after_seconds)));
+  if (const int seconds = RetryAfterSeconds(error); seconds > 0) {
+    response.headers.emplace_back("Retry-After", std::to_string(seconds));
   }
   if (status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;

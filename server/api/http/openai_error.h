@@ -12,7 +12,7 @@ namespace affine {
 /// fault.
 std::string OpenAiErrorBody(const RequestError& error);
 
-/// The whole answer. 429 and 503 carry Retry-After, of at least one second.
+/// The whole answer. 429 and 503 carry Retry-After, see RetryAfterSeconds.
 HttpResponse OpenAiErrorResponse(const RequestError& error);
 
 /// The same under another status, for what HTTP tells apart and the causes do not (405, 408, 501).

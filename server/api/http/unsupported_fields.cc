@@ -53,11 +53,11 @@ void RefuseUnsupportedFields(JsonFields& fields) {
   for (const UnsupportedField& field : kUnsupported) {
     const nlohmann::json* value = fields.Find(field.name);
     if (value == nullptr || *value == nlohmann::json::parse(field.neutral)) continue;
-    std::string message = "`";
-    message.append(field.name).append("` is ").append(JsonExcerpt(*value));
-    message.append("; it is not supported yet, only ").append(field.neutral);
-    message.append(" is accepted").append(field.remedy);
-    fields.Fail(field.name, std::move(message));
+    const std::string subject = "`" + std::string(field.name) + "` is ";
+    std::string limit = "; it is not supported yet, only ";
+    limit.append(field.neutral).append(" is accepted").append(field.remedy);
+    fields.Fail(field.name, subject + JsonExcerpt(*value) + limit,
+                subject + JsonKind(*value) + limit);
   }
 }
 

@@ -1,6 +1,7 @@
 """The identity of affine attention."""
 
 import json
+import resource
 
 import numpy as np
 import pytest
@@ -39,6 +40,19 @@ def test_tensors_are_doubled_added_or_kept(tmp_path):
     assert (alpha.dtype, alpha.shape) == ("BF16", (2, 8)) and not alpha.load().any()
     mean = after["model.layers.1.self_attn.alpha_ma"]
     assert (mean.dtype, mean.load().tolist()) == ("F32", [0.5, 0.5])
+
+
+def test_more_tensors_than_open_files_are_allowed_convert(tmp_path):
+    source = write_tiny(tmp_path / "plain", layers=67)
+    before = read_folder(source)
+    assert len(before) > 600
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        affinize.convert(source, tmp_path / "affine", "sigmoid", "visible")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert len(read_folder(tmp_path / "affine")) == len(before) + 2 * 67
 
 
 def test_other_files_come_along_but_no_index_and_no_pickles(tmp_path):

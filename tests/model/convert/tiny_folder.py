@@ -24,14 +24,14 @@ CONFIG = {
 }
 
 
-def shapes() -> dict[str, tuple[int, ...]]:
+def shapes(layers: int = CONFIG["num_hidden_layers"]) -> dict[str, tuple[int, ...]]:
     """Shapes of all tensors by name."""
     found: dict[str, tuple[int, ...]] = {
         "model.embed_tokens.weight": (16, 8),
         "model.norm.weight": (8,),
         "lm_head.weight": (16, 8),
     }
-    for layer in range(CONFIG["num_hidden_layers"]):
+    for layer in range(layers):
         found |= {
             f"model.layers.{layer}.{name}.weight": shape
             for name, shape in {
@@ -49,15 +49,21 @@ def shapes() -> dict[str, tuple[int, ...]]:
     return found
 
 
-def write_tiny(folder: Path, dtype: str = "BF16", changes: dict | None = None) -> Path:
+def write_tiny(
+    folder: Path,
+    dtype: str = "BF16",
+    changes: dict | None = None,
+    layers: int = CONFIG["num_hidden_layers"],
+) -> Path:
     """Writes the folder; `changes` go into its config. `dtype` is F32, F16 or BF16."""
     folder.mkdir(parents=True)
     random = np.random.default_rng(7)
     planned = []
-    for name, shape in shapes().items():
+    for name, shape in shapes(layers).items():
         stored = encode(random.standard_normal(shape).astype(np.float32), dtype)
         planned.append(PlannedTensor(name, dtype, shape, lambda stored=stored: stored))
-    (folder / "config.json").write_text(json.dumps({**CONFIG, **(changes or {})}))
+    config = {**CONFIG, "num_hidden_layers": layers, **(changes or {})}
+    (folder / "config.json").write_text(json.dumps(config))
     (folder / "tokenizer.json").write_text("{}")
     write_safetensors(folder / "model.safetensors", planned, "tiny")
     return folder

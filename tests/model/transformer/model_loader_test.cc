@@ -86,6 +86,14 @@ TEST(ModelLoaderTest, ACacheTooSmallForOneSequenceSaysHowMuchItTakes) {
               AllOf(HasSubstr("--kv_cache_gib"), HasSubstr("512"), HasSubstr("MiB")));
 }
 
+TEST(ModelLoaderTest, WhatDoesNotFitIntoMemoryIsRefusedBeforeWeightsAreRead) {
+  const TinyModel tiny;
+  LoadOptions options = Options(tiny);
+  options.kv_cache_bytes = int64_t{1} << 42;
+  options.progress = [](double) { ADD_FAILURE() << "read weights"; };
+  EXPECT_THAT(ErrorOf(options), AllOf(HasSubstr("4194304 MiB"), HasSubstr("--kv_cache_gib")));
+}
+
 TEST(ModelLoaderTest, AFixedNormalizerCapsTheLength) {
   const nlohmann::json fixed = {
       {"attention", {{"affine", {{"alpha_activation", "sigmoid"}, {"normalizer", 128}}}}}};

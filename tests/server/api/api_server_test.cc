@@ -20,7 +20,14 @@ using std::chrono::milliseconds;
 class IgnoringObserver final : public ApiObserver {
  public:
   void OnRefused(const std::string&, const RequestError&) override {}
+  void OnFirstToken(Clock::Duration) override {}
 };
+
+/// Padded to `bytes` by a field that nobody knows.
+std::string BodyOf(size_t bytes) {
+  const std::string begin = R"({"prompt":"say","model":"other","filler":")";
+  return begin + std::string(bytes - begin.size() - 2, 'x') + "\"}";
+}
 
 constexpr std::string_view kStreamBody = R"({"prompt":"say","stream":true})";
 
@@ -65,6 +72,26 @@ TEST_F(ApiServerTest, SpeaksHttpAndGrpcOnOnePort) {
   EXPECT_EQ(models.models(0).name(), "tiny");
   http.Send(Get("/metrics"));
   EXPECT_EQ(http.ReadResponse().body, "affine_up 1\n");
+}
+
+TEST_F(ApiServerTest, OneLimitHoldsForBodiesAndMessages) {
+  const auto server = MakeServer({.port = 0, .max_body_bytes = 2000, .version = "1.2.3"});
+  ASSERT_EQ(server->Start(), std::nullopt);
+  const auto stub = GrpcStub(server->port());
+  for (const size_t bytes : {2000, 2001}) {
+    LoopbackClient http(server->port());
+    http.Send(Post(BodyOf(bytes)));
+    EXPECT_EQ(http.ReadResponse().status, bytes == 2000 ? 404 : 413);
+    v1::CompleteRequest request;
+    request.set_model("other");
+    request.set_text("x");
+    request.set_text(std::string(bytes - request.ByteSizeLong(), 'x'));  // its length takes 1 more
+    ASSERT_EQ(request.ByteSizeLong(), bytes);
+    grpc::ClientContext context;
+    v1::CompleteResponse response;
+    EXPECT_EQ(stub->Complete(&context, request, &response).error_code(),
+              bytes == 2000 ? grpc::StatusCode::NOT_FOUND : grpc::StatusCode::RESOURCE_EXHAUSTED);
+  }
 }
 
 TEST_F(ApiServerTest, SaysThatThePortIsInUse) {

@@ -116,7 +116,38 @@ TEST_F(AppTest, PassesTheConfigurationOnToTheLoader) {
   EXPECT_EQ(seen.kv_cache_bytes, int64_t{1} << 29);
   EXPECT_EQ(seen.num_threads, 3);
   EXPECT_EQ(seen.max_batched_tokens, 2048);
-  EXPECT_EQ(seen.max_num_seqs, 256);
+}
+
+TEST_F(AppTest, APromptComesInSmallPiecesBesideDecodesIfTheFlagSaysSo) {
+  config_.max_prefill_tokens_beside_decodes = 3;
+  Gate gate;
+  size_t longest = 0;  // of the slices in steps of two requests
+  before_step_ = [&](const StepBatch& batch) {
+    gate.Pass();
+    for (const SequenceSlice& slice : batch.slices) {
+      if (batch.slices.size() > 1) longest = std::max(longest, slice.tokens.size());
+    }
+  };
+  Start();
+  AwaitReady();
+  const int port = Port();
+  const auto post = [port](const char* body) {
+    return std::async(std::launch::async, [port, body] {
+      return HttpExchange(port, "POST", "/v1/completions", body).status();
+    });
+  };
+  auto decoding = post(R"({"prompt": "abc", "max_tokens": 100, "ignore_eos": true})");
+  gate.AwaitSomeone();
+  auto arriving =
+      post(R"({"prompt": "0123456789012345678901234567890123456789", "max_tokens": 1})");
+  const std::string waits = "affine_num_requests_waiting{model_name=\"fake\"} 1\n";
+  while (HttpExchange(port, "GET", "/metrics").body().find(waits) == std::string::npos) {
+  }
+  gate.Open();
+  EXPECT_EQ(decoding.get(), 200);
+  EXPECT_EQ(arriving.get(), 200);
+  Stop();
+  EXPECT_EQ(longest, 3u);
 }
 
 TEST_F(AppTest, ASignalEndsTheLoading) {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "tests/server/app/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace affine {
 namespace {

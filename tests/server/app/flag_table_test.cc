@@ -104,6 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Range{"kv_cache_gib", "0", "65536", "-0.1", "65536.1"},
                     Range{"block_size", "16", "256", "8", "272"},
                     Range{"max_num_batched_tokens", "1", "1048576", "0", "1048577"},
+                    Range{"max_prefill_tokens_beside_decodes", "0", "1048576", "-1", "1048577"},
                     Range{"max_num_seqs", "1", "4096", "0", "4097"},
                     Range{"max_num_queued_reqs", "1", "1000000", "0", "1000001"},
                     Range{"threads", "0", "1024", "-1", "1025"},
@@ -119,7 +120,7 @@ TEST(FlagTableTest, EveryNumberIsTestedForItsRange) {
                         !flag.show(Config{}).empty() && flag.name != "host";
     if (number) ++numbers;
   }
-  EXPECT_EQ(numbers, 11);
+  EXPECT_EQ(numbers, 12);
 }
 
 TEST(FlagTableTest, ReadsSizesWithLetters) {

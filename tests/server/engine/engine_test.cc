@@ -192,6 +192,20 @@ TEST_F(EngineTest, CountsAndTimesAreTold) {
   EXPECT_EQ(observer_.last.load.blocks_used, 0);
 }
 
+TEST_F(EngineTest, TheFirstTokenComesWithItsTimeAndTheFinishWithThatOfItsWrite) {
+  const Trial written = Submit({1, 2}, 3);
+  const Trial whole = Submit({3, 4}, 3);
+  Round();
+  const Clock::Time when = clock_.Now();
+  written.sink->NoteFirstWrite(when);
+  RunAll();
+  for (const Trial* trial : {&written, &whole}) {
+    EXPECT_THAT(trial->sink->first_tokens(), ElementsAre(*trial->sink->finish()->first_token));
+  }
+  EXPECT_EQ(written.sink->finish()->first_write, when);
+  EXPECT_EQ(whole.sink->finish()->first_write, std::nullopt);
+}
+
 TEST_F(EngineTest, TheLoadIsVisibleWhileTheModelRuns) {
   Use({}, {.max_num_batched_tokens = 32, .max_num_seqs = 2});
   std::vector<EngineLoad> loads;

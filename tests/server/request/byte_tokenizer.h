@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,7 +27,12 @@ class ByteTokenizer final : public Tokenizer {
     for (std::string& special : specials) tokens_.push_back(std::move(special));
   }
 
+  /// Encode throws for texts that contain this.
+  static constexpr std::string_view kUnencodable = "<out of order>";
+
   std::vector<int32_t> Encode(std::string_view text, bool add_special_tokens) const override {
+    if (text.find(kUnencodable) != text.npos)
+      throw std::runtime_error("the tokenizer is out of order");
     const std::string valid = ReplaceInvalidUtf8(text);
     std::vector<int32_t> ids;
     if (add_special_tokens && adds_bos_) ids.push_back(first_special_);

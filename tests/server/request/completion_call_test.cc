@@ -260,6 +260,15 @@ TEST_F(CompletionCallTest, WhatIsRefusedIsNotSubmitted) {
   EXPECT_EQ(engine_.cancels(), 0u);
 }
 
+TEST_F(CompletionCallTest, TheChunkWithTheFirstTokenSaysWhenTheEngineHadIt) {
+  const auto call = Start();
+  const Clock::Time when(std::chrono::seconds(7));
+  engine_.EmitFirst(1, 'h', when);
+  EXPECT_EQ(call->Next()->first_token, when);
+  engine_.Emit(1, Ids("ey"));
+  EXPECT_EQ(call->Next()->first_token, std::nullopt);
+}
+
 TEST_F(CompletionCallTest, RequestsWithoutASeedDiffer) {
   const auto first = Start();
   const auto second = Start();

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "server/engine/completion_engine.h"
+#include "server/request/completion_engine.h"
 
 namespace affine {
 
@@ -61,6 +61,13 @@ class ScriptedEngine final : public CompletionEngine {
   void Emit(RequestHandle handle, const std::vector<int32_t>& tokens) {
     TokenEvent event;
     for (const int32_t id : tokens) event.tokens.push_back(Scored(id));
+    Push(handle, std::move(event));
+  }
+  /// The first token, which was there at `when`.
+  void EmitFirst(RequestHandle handle, int32_t token, Clock::Time when) {
+    TokenEvent event;
+    event.tokens = {Scored(token)};
+    event.first_token = when;
     Push(handle, std::move(event));
   }
   void Finish(RequestHandle handle, RequestFinish finish) {

@@ -38,6 +38,8 @@ TEST_F(ServedModelsTest, AnUnknownNameListsTheServedOnes) {
   EXPECT_EQ(error.param, "model");
   EXPECT_EQ(error.message,
             "the model `third` is not served here; served models: `first`, `second`");
+  EXPECT_EQ(error.MessageForLog(),
+            "the model that was asked for is not served here; served models: `first`, `second`");
 }
 
 TEST_F(ServedModelsTest, AKnownNameThatIsNotThereYetIsUnavailable) {

@@ -46,6 +46,14 @@ TEST(TokenQueueTest, CloseDropsWhatItWouldHaveTold) {
   EXPECT_EQ(told.use_count(), 1);
 }
 
+TEST(TokenQueueTest, KnowsWhenTheFirstTokenWasWritten) {
+  TokenQueue queue([] {});
+  EXPECT_EQ(queue.first_write(), std::nullopt);
+  const Clock::Time when(std::chrono::seconds(7));
+  queue.NoteFirstWrite(when);
+  EXPECT_EQ(queue.first_write(), when);
+}
+
 TEST(TokenQueueTest, NoEventIsLostBetweenThreads) {
   constexpr int32_t kEvents = 20000;
   TokenQueue queue([] {});

@@ -58,6 +58,24 @@ TEST_F(RequestLogTest, AFinishedRequestIsOneLineWithItsCountsAndTimes) {
   EXPECT_EQ(line.dump().find("424242"), std::string::npos) << "prompts are never logged";
 }
 
+TEST_F(RequestLogTest, AStreamsFirstTokenCountsWhenItWasWritten) {
+  RequestFinish finish = Finish();
+  finish.first_write = *finish.first_token + milliseconds(4);
+  requests_.OnFinish({}, finish);
+  EXPECT_EQ(OnlyLine()["ttft_ms"], 34.0);
+}
+
+TEST_F(RequestLogTest, NothingThatTheCallerWroteIsShown) {
+  RequestError error{ErrorCause::kBadInput, "`prompt` is \"my secret\"", "prompt"};
+  error.log_message = "`prompt` is a string of 9 bytes";
+  requests_.OnRefused("id", error);
+  const nlohmann::json line = OnlyLine();
+  EXPECT_EQ(line["error"], "`prompt` is a string of 9 bytes");
+  EXPECT_EQ(line["param"], "prompt");
+  EXPECT_EQ(line["cause"], "bad_input");
+  EXPECT_EQ(line.dump().find("secret"), std::string::npos);
+}
+
 TEST_F(RequestLogTest, AFailedRequestNamesItsCode) {
   RequestFinish finish = Finish();
   finish.reason = FinishReason::kError;

@@ -72,19 +72,28 @@ TEST_F(ServingMetricsTest, AddsUpTheTokensOfSteps) {
 }
 
 TEST_F(ServingMetricsTest, MeasuresTimesFromTheArrival) {
+  metrics_.OnFirstToken(milliseconds(95));
   metrics_.OnFinish({}, Finish(FinishReason::kLength));
   const Exposition page = Scrape();
   const auto sum = [&page](const std::string& name) {
     EXPECT_EQ(page.Value(name + "_count{model_name=\"smol\"}"), 1) << name;
     return page.Value(name + "_sum{model_name=\"smol\"}");
   };
-  EXPECT_NEAR(sum("affine_time_to_first_token_seconds"), 0.09, 1e-9);
+  EXPECT_NEAR(sum("affine_time_to_first_token_seconds"), 0.095, 1e-9);
   EXPECT_NEAR(sum("affine_request_queue_time_seconds"), 0.04, 1e-9);
   EXPECT_NEAR(sum("affine_request_prefill_time_seconds"), 0.05, 1e-9);
   EXPECT_NEAR(sum("affine_request_decode_time_seconds"), 0.2, 1e-9);
   EXPECT_NEAR(sum("affine_e2e_request_latency_seconds"), 0.29, 1e-9);
   EXPECT_EQ(sum("affine_request_prompt_tokens"), 7);
   EXPECT_EQ(sum("affine_request_generation_tokens"), 3);
+}
+
+TEST_F(ServingMetricsTest, TheFirstTokenCountsAtTheEdgeAndNotInTheEngine) {
+  metrics_.OnFinish({}, Finish(FinishReason::kLength));
+  const std::string count = "affine_time_to_first_token_seconds_count{model_name=\"smol\"}";
+  EXPECT_EQ(Scrape().Value(count), 0);
+  metrics_.OnFirstToken(milliseconds(95));
+  EXPECT_EQ(Scrape().Value(count), 1);
 }
 
 TEST_F(ServingMetricsTest, ARequestThatNeverRanWaitedUntilItsEnd) {
@@ -95,7 +104,6 @@ TEST_F(ServingMetricsTest, ARequestThatNeverRanWaitedUntilItsEnd) {
   metrics_.OnFinish({}, finish);
   const Exposition page = Scrape();
   EXPECT_NEAR(page.Value("affine_request_queue_time_seconds_sum{model_name=\"smol\"}"), 0.29, 1e-9);
-  EXPECT_EQ(page.Value("affine_time_to_first_token_seconds_count{model_name=\"smol\"}"), 0);
   EXPECT_EQ(page.Value("affine_request_decode_time_seconds_count{model_name=\"smol\"}"), 0);
 }
 

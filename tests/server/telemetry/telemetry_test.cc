@@ -16,6 +16,7 @@ TEST(TelemetryTest, MetricsAndLogBothHearOfARequest) {
   Telemetry telemetry(log, "smol", "1.0.0", true);
   telemetry.observer().OnFinish({}, {});
   telemetry.observer().OnRefused("id", {ErrorCause::kFull, "the queue is full", ""});
+  telemetry.observer().OnFirstToken(std::chrono::milliseconds(1));
   telemetry.observer().OnInterTokenGap(std::chrono::milliseconds(1));
   telemetry.observer().OnStep({});
   const Exposition page(telemetry.RenderMetrics());
@@ -27,6 +28,7 @@ TEST(TelemetryTest, MetricsAndLogBothHearOfARequest) {
   EXPECT_EQ(page.Value("affine_requests_refused_total{cause=\"queue_full\",model_name=\"smol\"}"),
             1);
   EXPECT_EQ(page.Value("affine_inter_token_latency_seconds_count{model_name=\"smol\"}"), 1);
+  EXPECT_EQ(page.Value("affine_time_to_first_token_seconds_count{model_name=\"smol\"}"), 1);
   EXPECT_EQ(page.Value("affine_step_seconds_count{model_name=\"smol\"}"), 1);
 }
 

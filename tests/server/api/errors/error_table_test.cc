@@ -60,5 +60,13 @@ TEST(ErrorTableTest, CallersMistakesAreNeverServerErrors) {
   }
 }
 
+TEST(ErrorTableTest, WhatMayPassHasAHintOfAtLeastASecondAndNothingElseHasOne) {
+  for (const ErrorCause cause : kAllCauses) {
+    const bool passes = cause == ErrorCause::kFull || cause == ErrorCause::kUnavailable;
+    EXPECT_EQ(RetryAfterSeconds({cause, "why", ""}), passes ? 1 : 0);
+    EXPECT_EQ(RetryAfterSeconds({cause, "why", "", 7}), passes ? 7 : 0);
+  }
+}
+
 }  // namespace
 }  // namespace affine

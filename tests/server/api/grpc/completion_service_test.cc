@@ -179,6 +179,24 @@ TEST_F(CompletionServiceTest, WithoutADeadlineTheRequestHasNone) {
   EXPECT_TRUE(ReadAll(*reader).status.ok());
 }
 
+TEST_F(CompletionServiceTest, ARequestThatMakesTheServerThrowEndsThatRequestAlone) {
+  const std::string bad(ByteTokenizer::kUnencodable);
+  const UnaryAnswer answer = Complete(Prompt(bad));
+  EXPECT_EQ(answer.status.error_code(), grpc::StatusCode::INTERNAL);
+  EXPECT_THAT(answer.status.error_message(), HasSubstr("the tokenizer is out of order"));
+  grpc::ClientContext stream_context;
+  EXPECT_EQ(ReadAll(*stub_->StreamComplete(&stream_context, Prompt(bad))).status.error_code(),
+            grpc::StatusCode::INTERNAL);
+  v1::TokenizeRequest request;
+  v1::TokenizeResponse response;
+  request.set_text(bad);
+  grpc::ClientContext bad_context, good_context;
+  EXPECT_EQ(stub_->Tokenize(&bad_context, request, &response).error_code(),
+            grpc::StatusCode::INTERNAL);
+  request.set_text("a");
+  EXPECT_TRUE(stub_->Tokenize(&good_context, request, &response).ok());
+}
+
 TEST_F(CompletionServiceTest, BadInputNamesFieldValueAndLimitAndHarmsNothing) {
   v1::CompleteRequest request = Prompt("hi");
   request.mutable_sampling()->set_temperature(std::numeric_limits<float>::quiet_NaN());
@@ -193,7 +211,7 @@ TEST_F(CompletionServiceTest, BadInputNamesFieldValueAndLimitAndHarmsNothing) {
   auto reader = stub_->StreamComplete(&stream_context, request);
   EXPECT_EQ(ReadAll(*reader).status.error_message(), answer.status.error_message());
   EXPECT_EQ(engine_.submitted(), 0u);
-  EXPECT_EQ(refusals_.all().size(), 2u);
+  EXPECT_EQ(observer_.refusals().size(), 2u);
 }
 
 TEST_F(CompletionServiceTest, EachCauseHasItsStatus) {
@@ -210,9 +228,26 @@ TEST_F(CompletionServiceTest, EachCauseHasItsStatus) {
   EXPECT_EQ(Complete(Prompt("hi"), context).status.error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(MetadataValue(context.GetServerTrailingMetadata(), "retry-after"), "7");
+}
 
+TEST_F(CompletionServiceTest, WhileItLoadsAndWhileItDrainsItHintsAtARetry) {
+  const auto hint = [&](v1::CompletionService::Stub& stub) {
+    grpc::ClientContext context;
+    v1::CompleteResponse response;
+    EXPECT_EQ(stub.Complete(&context, Prompt("hi"), &response).error_code(),
+              grpc::StatusCode::UNAVAILABLE);
+    return MetadataValue(context.GetServerTrailingMetadata(), "retry-after");
+  };
   models_.CloseForDrain();
-  EXPECT_EQ(Complete(Prompt("hi")).status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(hint(*stub_), "1");
+  ServedModels loading({"tiny"});
+  GrpcServer server({}, loading, clock_, observer_, executor_.get_executor());
+  int pair[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+  server.HandOver(pair[0]);
+  const auto stub =
+      v1::CompletionService::NewStub(grpc::CreateInsecureChannelFromFd("loading", pair[1]));
+  EXPECT_EQ(hint(*stub), "1");
 }
 
 TEST_F(CompletionServiceTest, AnErrorOfTheEngineEndsTheStreamWithItsStatus) {
@@ -274,8 +309,8 @@ TEST_F(CompletionServiceTest, ARequestIdThatFitsNoHeaderIsRefused) {
   const UnaryAnswer answer = Complete(request, context);
   EXPECT_EQ(answer.status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(MetadataValue(context.GetServerInitialMetadata(), "x-request-id").size(), 32u);
-  ASSERT_EQ(refusals_.all().size(), 1u);
-  EXPECT_EQ(refusals_.all()[0].second.param, "request_id");
+  ASSERT_EQ(observer_.refusals().size(), 1u);
+  EXPECT_EQ(observer_.refusals()[0].second.param, "request_id");
 }
 
 TEST_F(CompletionServiceTest, AReaderThatDoesNotReadStallsNobodyElse) {

@@ -10,7 +10,6 @@
 #include <boost/asio/post.hpp>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -19,27 +18,12 @@
 
 #include "affine/v1/completion.grpc.pb.h"
 #include "server/api/grpc/grpc_server.h"
+#include "tests/server/api/recording_api_observer.h"
 #include "tests/server/request/byte_tokenizer.h"
 #include "tests/server/request/scripted_engine.h"
+#include "tests/support/fake_clock.h"
 
 namespace affine {
-
-/// Keeps what was refused.
-class RefusalList final : public ApiObserver {
- public:
-  void OnRefused(const std::string& request_id, const RequestError& error) override {
-    std::lock_guard lock(mutex_);
-    refusals_.emplace_back(request_id, error);
-  }
-  std::vector<std::pair<std::string, RequestError>> all() const {
-    std::lock_guard lock(mutex_);
-    return refusals_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<std::pair<std::string, RequestError>> refusals_;
-};
 
 class GrpcFixture : public ::testing::Test {
  protected:
@@ -55,10 +39,11 @@ class GrpcFixture : public ::testing::Test {
   }
 
   /// Starts the server and a channel to it.
-  void Serve(GrpcServerOptions options = {}) {
+  void Serve(GrpcServerOptions options = {}) { Serve(std::move(options), clock_); }
+  void Serve(GrpcServerOptions options, const Clock& clock) {
     options.version = "1.2.3";
     server_ =
-        std::make_unique<GrpcServer>(options, models_, clock_, refusals_, executor_.get_executor());
+        std::make_unique<GrpcServer>(options, models_, clock, observer_, executor_.get_executor());
     Accept();
     channel_ = NewChannel();
     stub_ = v1::CompletionService::NewStub(channel_);
@@ -94,7 +79,8 @@ class GrpcFixture : public ::testing::Test {
   ScriptedEngine engine_{SmallModelInfo(tokenizer_)};
   ServedModels models_{{"tiny"}};
   SteadyClock clock_;
-  RefusalList refusals_;
+  FakeClock time_;  // for servers that are told to use it
+  RecordingApiObserver observer_;
   boost::asio::io_context executor_;
   std::unique_ptr<GrpcServer> server_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -92,6 +92,23 @@ TEST(CompletionCodecTest, TakesWholeNumbersWrittenAsFractionsAndNegativeSeeds) {
   EXPECT_THAT(Parsed(WithPrompt("\"stop\": \"one\"")).params.stop, ElementsAre("one"));
 }
 
+TEST(CompletionCodecTest, ForTheLogNoValueIsRepeated) {
+  for (const auto& [text, logged] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"prompt": {"text": "secret"}})",
+            "`prompt` is an object of 1 members; it must be a string, an array of token ids, or an "
+            "array that holds one of these"},
+           {R"({"prompt": [1, "secret"]})",
+            "`prompt[1]` is a string of 6 bytes; it must be an integer from -2^63 to 2^63 - 1"},
+           {WithPrompt(R"("suffix": "secret")"),
+            "`suffix` is a string of 6 bytes; it is not supported yet, only \"\" is accepted"},
+           {R"({"prompt": "x", "stream": true, "stream_options": {"include_usage": "secret"}})",
+            "`stream_options.include_usage` is a string of 6 bytes; it must be true or false"}}) {
+    const RequestError error = Refused(text);
+    EXPECT_THAT(error.message, HasSubstr("secret"));
+    EXPECT_EQ(error.MessageForLog(), logged);
+  }
+}
+
 struct BadField {
   const char* member;
   const char* param;

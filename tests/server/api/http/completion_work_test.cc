@@ -12,6 +12,8 @@ namespace affine {
 namespace {
 
 using nlohmann::json;
+using std::chrono::milliseconds;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class CompletionWorkTest : public ::testing::Test {
@@ -42,6 +44,14 @@ class CompletionWorkTest : public ::testing::Test {
     }
     return events;
   }
+  /// The engine has request `handle`'s first token 30 ms from now and tells it 20 ms later.
+  void EmitFirst(RequestHandle handle, int32_t token) {
+    harness_.clock().Advance(milliseconds(30));
+    const Clock::Time sampled = harness_.clock().Now();
+    harness_.clock().Advance(milliseconds(20));
+    engine().EmitFirst(handle, token, sampled);
+  }
+  std::vector<Clock::Duration> FirstTokens() { return harness_.observer().first_tokens(); }
   ScriptedEngine& engine() { return harness_.engine(); }
 
   ServiceHarness harness_;
@@ -154,9 +164,10 @@ TEST_F(CompletionWorkTest, AnErrorBeforeTheFirstPieceHasItsStatus) {
     EXPECT_EQ(response.status, 504);
     EXPECT_EQ(json::parse(response.body)["error"]["message"], "too late");
   }
+  EXPECT_THAT(FirstTokens(), ElementsAre());
 }
 
-TEST_F(CompletionWorkTest, AnErrorInTheMiddleIsAnEventAndTheStreamEnds) {
+TEST_F(CompletionWorkTest, AnErrorInTheMiddleIsAnEventAndDoneFollows) {
   Post({{"prompt", "say"}, {"stream", true}});
   engine().AwaitRequest(1);
   engine().Emit(1, {'h'});
@@ -164,10 +175,61 @@ TEST_F(CompletionWorkTest, AnErrorInTheMiddleIsAnEventAndTheStreamEnds) {
   client_.ReadChunk();
   engine().Cancel(1, RequestError{ErrorCause::kNonFinite, "logits were not finite", ""});
   const std::vector<std::string> events = Events();
-  ASSERT_EQ(events.size(), 1u);
+  ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(json::parse(events[0])["error"]["code"], "non_finite_logits");
+  EXPECT_EQ(events[1], "[DONE]");
   Post({{"prompt", "again"}});
   engine().AwaitRequest(2);
+}
+
+TEST_F(CompletionWorkTest, AStreamsFirstTokenCountsWhenItIsWritten) {
+  Post({{"prompt", "say"}, {"stream", true}});
+  const auto sink = engine().AwaitRequest(1).sink;
+  const Clock::Time arrival = harness_.clock().Now();
+  EmitFirst(1, 'h');
+  client_.ReadHead();
+  client_.ReadChunk();
+  EXPECT_THAT(FirstTokens(), ElementsAre(milliseconds(50)));
+  EXPECT_EQ(sink->first_write(), arrival + milliseconds(50));
+  harness_.clock().Advance(milliseconds(5));
+  engine().Emit(1, {'i'});
+  engine().Finish(1, FinishReason::kStop);
+  EXPECT_EQ(Events().back(), "[DONE]");
+  EXPECT_EQ(FirstTokens().size(), 1u);
+}
+
+TEST_F(CompletionWorkTest, AFirstTokenWithoutTextCountsWhenItsTextIsWritten) {
+  Post({{"prompt", "say"}, {"stream", true}});
+  engine().AwaitRequest(1);
+  EmitFirst(1, 257);  // two of the euro sign's three bytes
+  harness_.clock().Advance(milliseconds(5));
+  engine().Emit(1, {258});
+  client_.ReadHead();
+  client_.ReadChunk();
+  EXPECT_THAT(FirstTokens(), ElementsAre(milliseconds(55)));
+}
+
+TEST_F(CompletionWorkTest, AWholeAnswersFirstTokenCountsWhenTheEngineHadIt) {
+  Post({{"prompt", "say"}});
+  const auto sink = engine().AwaitRequest(1).sink;
+  EmitFirst(1, 'h');
+  engine().Finish(1, FinishReason::kStop);
+  EXPECT_EQ(client_.ReadResponse().status, 200);
+  EXPECT_THAT(FirstTokens(), ElementsAre(milliseconds(30)));
+  EXPECT_EQ(sink->first_write(), std::nullopt);
+}
+
+TEST_F(CompletionWorkTest, ARequestArrivesWithItsBodysLastByte) {
+  const std::string body = json{{"prompt", "say"}, {"timeout_ms", 1000}}.dump();
+  const std::string request =
+      RequestText("POST", "/v1/completions", body, "Expect: 100-continue\r\n");
+  client_.Send(std::string_view(request).substr(0, request.size() - body.size()));
+  client_.ReadThrough("100 Continue\r\n\r\n");
+  harness_.clock().Advance(std::chrono::seconds(5));
+  client_.Send(body);
+  const struct affine::Request arrived = engine().AwaitRequest(1);
+  EXPECT_EQ(arrived.arrival, harness_.clock().Now());
+  EXPECT_EQ(arrived.deadline, harness_.clock().Now() + milliseconds(1000));
 }
 
 TEST_F(CompletionWorkTest, AClientThatLeavesFreesItsCompletion) {
@@ -193,8 +255,8 @@ TEST_F(CompletionWorkTest, AFullEngineIsToldWithAHint) {
   EXPECT_EQ(response.status, 429);
   EXPECT_EQ(response.headers.at("retry-after"), "7");
   EXPECT_EQ(response.headers.at("x-request-id"), "r-9");
-  ASSERT_EQ(harness_.refusals().refusals().size(), 1u);
-  EXPECT_EQ(harness_.refusals().refusals()[0].first, "r-9");
+  ASSERT_EQ(harness_.observer().refusals().size(), 1u);
+  EXPECT_EQ(harness_.observer().refusals()[0].first, "r-9");
 }
 
 TEST_F(CompletionWorkTest, BadInputIsNamedAndNothingIsQueued) {

@@ -5,10 +5,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/strand.hpp>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,33 +15,21 @@
 #include "server/api/http/http_server.h"
 #include "server/api/http/http_service.h"
 #include "tests/server/api/loopback_client.h"
+#include "tests/server/api/recording_api_observer.h"
 #include "tests/server/request/byte_tokenizer.h"
 #include "tests/server/request/scripted_engine.h"
+#include "tests/support/fake_clock.h"
 
 namespace affine {
 
-/// Keeps what was refused. Thread-safe.
-class RefusalLog final : public ApiObserver {
- public:
-  void OnRefused(const std::string& request_id, const RequestError& error) override {
-    const std::lock_guard lock(mutex_);
-    refusals_.emplace_back(request_id, error);
-  }
-  std::vector<std::pair<std::string, RequestError>> refusals() const {
-    const std::lock_guard lock(mutex_);
-    return refusals_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<std::pair<std::string, RequestError>> refusals_;
-};
+inline const SteadyClock kSteadyClock;
 
 /// Accepts on a free port and gives every connection to one HttpServer.
 class HttpHarness {
  public:
-  HttpHarness(HttpHandler& handler, HttpLimits limits = {}, size_t max_connections = 64)
-      : server_(handler, clock_, limits, max_connections),
+  HttpHarness(HttpHandler& handler, HttpLimits limits = {}, size_t max_connections = 64,
+              const Clock& clock = kSteadyClock)
+      : server_(handler, clock, limits, max_connections),
         acceptor_(context_, {boost::asio::ip::address_v4::loopback(), 0}) {
     Accept();
     for (int i = 0; i < 2; ++i) threads_.emplace_back([this] { context_.run(); });
@@ -67,34 +53,35 @@ class HttpHarness {
                            });
   }
 
-  SteadyClock clock_;
   boost::asio::io_context context_;
   HttpServer server_;
   boost::asio::ip::tcp::acceptor acceptor_;
   std::vector<std::thread> threads_;
 };
 
-/// The real routes before a scripted engine, whose model is called "tiny".
+/// The real routes before a scripted engine, whose model is called "tiny". Its clock stands still.
 class ServiceHarness {
  public:
   explicit ServiceHarness(ApiOptions options = {.version = "1.2.3"}, HttpLimits limits = {})
-      : service_(options, models_, refusals_, [] { return std::string("affine_up 1\n"); }) {
+      : service_(options, models_, clock_, observer_, [] { return std::string("affine_up 1\n"); }) {
     models_.Add({"tiny", &engine_, &tokenizer_, 1700000000});
-    http_ = std::make_unique<HttpHarness>(service_, limits);
+    http_ = std::make_unique<HttpHarness>(service_, limits, 64, clock_);
   }
   int port() const { return http_->port(); }
   HttpServer& server() { return http_->server(); }
   ScriptedEngine& engine() { return engine_; }
   ByteTokenizer& tokenizer() { return tokenizer_; }
   ServedModels& models() { return models_; }
-  RefusalLog& refusals() { return refusals_; }
+  RecordingApiObserver& observer() { return observer_; }
+  FakeClock& clock() { return clock_; }
   void Stop() { http_.reset(); }
 
  private:
   ByteTokenizer tokenizer_{{"ab", "\xe2\x82", "\xac"}};
   ScriptedEngine engine_{SmallModelInfo(tokenizer_)};
   ServedModels models_{{"tiny"}};
-  RefusalLog refusals_;
+  FakeClock clock_;
+  RecordingApiObserver observer_;
   HttpService service_;
   std::unique_ptr<HttpHarness> http_;
 };

@@ -22,8 +22,8 @@ class HttpServerTest : public ::testing::Test {
 TEST(HttpServerLimitTest, OneConnectionTooManyIsToldSo) {
   ByteTokenizer tokenizer;
   ServedModels models({"tiny"});
-  RefusalLog refusals;
-  HttpService service({}, models, refusals, [] { return std::string(); });
+  RecordingApiObserver observer;
+  HttpService service({}, models, kSteadyClock, observer, [] { return std::string(); });
   HttpHarness http(service, {}, 2);
   LoopbackClient first(http.port());
   LoopbackClient second(http.port());

@@ -86,6 +86,17 @@ TEST_F(HttpServiceTest, NamesWhatIsWrongWithATokenizerCall) {
   EXPECT_EQ(Post("/detokenize", R"({"tokens": [], "model": "huge"})").status, 404);
 }
 
+TEST_F(HttpServiceTest, ARequestThatMakesTheServerThrowEndsThatRequestAlone) {
+  const std::string bad = json{{"prompt", ByteTokenizer::kUnencodable}}.dump();
+  for (const char* path : {"/tokenize", "/v1/completions"}) {
+    const ClientResponse response = Post(path, bad);
+    EXPECT_EQ(response.status, 500) << path;
+    EXPECT_THAT(std::string(ErrorOf(response)["message"]),
+                HasSubstr("the tokenizer is out of order"));
+  }
+  EXPECT_EQ(Post("/tokenize", R"({"prompt": "a"})").status, 200);
+}
+
 TEST_F(HttpServiceTest, AnswersProbes) {
   for (const char* path : {"/health", "/livez", "/ready", "/readyz"}) {
     EXPECT_EQ(Get(path).status, 200) << path;
@@ -95,7 +106,7 @@ TEST_F(HttpServiceTest, AnswersProbes) {
   EXPECT_EQ(metrics.headers.at("content-type"), "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_EQ(metrics.body, "affine_up 1\n");
   EXPECT_THAT(Get("/").body, HasSubstr("POST /v1/completions"));
-  EXPECT_TRUE(harness_.refusals().refusals().empty());
+  EXPECT_TRUE(harness_.observer().refusals().empty());
 }
 
 TEST_F(HttpServiceTest, StaysLiveButNotReadyWhileDraining) {
@@ -138,8 +149,8 @@ TEST_F(HttpServiceTest, CarriesTheRequestIdThrough) {
   EXPECT_EQ(client.ReadResponse().headers["x-request-id"].size(), 32u);
   client.Send(RequestText("GET", "/nowhere", "", "x-request-id: mine-2\r\n"));
   EXPECT_EQ(client.ReadResponse().headers["x-request-id"], "mine-2");
-  ASSERT_EQ(harness_.refusals().refusals().size(), 1u);
-  EXPECT_EQ(harness_.refusals().refusals()[0].first, "mine-2");
+  ASSERT_EQ(harness_.observer().refusals().size(), 1u);
+  EXPECT_EQ(harness_.observer().refusals()[0].first, "mine-2");
   client.Send(RequestText("GET", "/health", "", "x-request-id: " + std::string(257, 'x') + "\r\n"));
   const ClientResponse refused = client.ReadResponse();
   EXPECT_EQ(refused.status, 400);
@@ -175,8 +186,8 @@ TEST(HttpServiceKeyTest, GuardsTheApiButNotTheProbes) {
 TEST(HttpServiceFaultTest, AFaultInARouteIsAnswered) {
   ByteTokenizer tokenizer;
   ServedModels models({"tiny"});
-  RefusalLog refusals;
-  HttpService service({}, models, refusals,
+  RecordingApiObserver observer;
+  HttpService service({}, models, kSteadyClock, observer,
                       []() -> std::string { throw std::runtime_error("no page"); });
   HttpHarness http(service);
   LoopbackClient client(http.port());
@@ -189,8 +200,8 @@ TEST(HttpServiceFaultTest, AFaultInARouteIsAnswered) {
 
 TEST(HttpServiceLoadingTest, SaysWhichModelIsStillLoading) {
   ServedModels models({"tiny"});
-  RefusalLog refusals;
-  HttpService service({}, models, refusals, [] { return std::string(); });
+  RecordingApiObserver observer;
+  HttpService service({}, models, kSteadyClock, observer, [] { return std::string(); });
   HttpHarness http(service);
   LoopbackClient client(http.port());
   client.Send(RequestText("GET", "/readyz"));

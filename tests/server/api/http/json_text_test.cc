@@ -57,6 +57,26 @@ TEST(JsonTextTest, NamesWhatIsThereInsteadOfAnObject) {
   EXPECT_EQ(ErrorOf("\"x\""), "the body is \"x\"; it must be a JSON object");
 }
 
+TEST(JsonTextTest, ForTheLogNothingIsRepeated) {
+  const auto logged = [](std::string_view text) {
+    const auto parsed = ParseJsonObject(text);
+    return std::get<RequestError>(parsed).MessageForLog();
+  };
+  EXPECT_EQ(logged(R"({"prompt": "a" secret})"),
+            "the body is not valid JSON: it breaks at byte 16 of 22");
+  EXPECT_EQ(logged(R"({"prompt": 1234567e9999})"), "the body is not valid JSON");
+  EXPECT_EQ(logged("\"secret\""), "the body is a string of 6 bytes; it must be a JSON object");
+}
+
+TEST(JsonTextTest, NamesTheKindOfAValue) {
+  EXPECT_EQ(JsonKind(nullptr), "null");
+  EXPECT_EQ(JsonKind(true), "a boolean");
+  for (const json& number : {json(1), json(-1), json(0.5)}) EXPECT_EQ(JsonKind(number), "a number");
+  EXPECT_EQ(JsonKind("abc"), "a string of 3 bytes");
+  EXPECT_EQ(JsonKind(json::array({1, 2})), "an array of 2 values");
+  EXPECT_EQ(JsonKind({{"a", 1}}), "an object of 1 members");
+}
+
 TEST(JsonTextTest, BoundsTheDepth) {
   EXPECT_EQ(ErrorOf(Nested(kMaxJsonDepth)), "none");
   EXPECT_THAT(ErrorOf(Nested(kMaxJsonDepth + 1)),
