@@ -50,7 +50,7 @@ python_packages() {
   local name=$1 stamp; shift
   stamp=$venv/.installed-$name
   local wanted
-  wanted=$(printf '%s\n' "$@"; for word in "$@"; do [ -f "$word" ] && cat "$word"; done | cksum)
+  wanted=$(printf '%s\n' "$@"; for word in "$@"; do if [ -f "$word" ]; then cat "$word"; fi; done | cksum)
   [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && return 0
   say "Python packages: $name"
   "$venv/bin/pip" install --disable-pip-version-check --progress-bar on "$@" >&2 ||
