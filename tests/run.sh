@@ -73,6 +73,10 @@ if [ -z "$quick" ]; then
 fi
 step "converter, clients, deployment, build" test_python tests/model/convert tests/clients tests/deploy tests/cmake
 step "golden values" test_python tests/golden/test_against_model.py tests/golden/test_score_program.py tests/golden/test_compare_with_transformers.py
+if [ -z "$quick" ]; then
+  step "twenty prompts against transformers" env AFFINE_SCORE="$build/tests/golden/affine_score" \
+    "$python" "$repo/tests/golden/compare_with_transformers.py"
+fi
 step "tokenizer against the tokenizers package" "$python" "$repo/tests/model/tokenizer/compare_with_hf.py" \
   --program "$build/tests/model/tokenizer/tokenize_lines" --lines "$lines" "$plain_model"
 step "the real server" test_python tests/integration
