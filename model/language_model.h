@@ -9,6 +9,7 @@
 
 #include "model/model_info.h"
 #include "model/sampling_params.h"
+#include "model/stability.h"
 
 namespace affine {
 
@@ -34,6 +35,7 @@ struct BlockCopy {
 struct StepBatch {
   std::span<const BlockCopy> copies;
   std::span<const SequenceSlice> slices;
+  bool observe = false;  // also measure the attention of each slice's last token: see stability()
 };
 
 /// A token with its log-probability under the model's own distribution (before temperature,
@@ -60,6 +62,9 @@ class LanguageModel {
   /// Results in the order of batch.slices; valid until the next call. The number of tokens in a
   /// batch is at most the max_batched_tokens that the model was loaded with.
   virtual std::span<const SliceResult> Step(const StepBatch& batch) = 0;
+  /// [layers, heads]: what the latest observed step measured, of that step alone; empty before the
+  /// first. Valid until the next step. Observing changes no bit of any result.
+  virtual std::span<const HeadStability> stability() const { return {}; }
 };
 
 }  // namespace affine

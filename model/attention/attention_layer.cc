@@ -79,12 +79,20 @@ void AttentionLayer::Forward(const Call& call, const Rotary& rotary, PagedCoreCp
                            width};
   float* value_sum = spec_.affine ? workspace.value_sum.data() : nullptr;
   core.WriteCache(call.batch, input, call.cache, value_sum);
+  const int64_t wanted = call.stability == nullptr ? 0 : StabilityProbe::Size(call.batch, shape_);
+  workspace.statistics.resize(wanted);
   core.Attend(call.batch, input, call.cache,
-              {workspace.output.data(), workspace.log_sum_exp.data(), value_sum});
-  epilogue_.Apply(call.batch,
-                  {workspace.output.data(), workspace.log_sum_exp.data(), value_sum,
-                   projections + columns_.alpha, projections + columns_.gate, width},
-                  kernels, team);
+              {workspace.output.data(), workspace.log_sum_exp.data(), value_sum,
+               wanted == 0 ? nullptr : workspace.statistics.data()});
+  const Epilogue::Call epilogue = {
+      workspace.output.data(),      workspace.log_sum_exp.data(), value_sum,
+      projections + columns_.alpha, projections + columns_.gate,  width};
+  if (wanted > 0) {
+    StabilityProbe(spec_, shape_, epilogue_)
+        .Observe({call.batch, input, call.cache, epilogue, workspace.statistics}, core,
+                 call.stability);
+  }
+  epilogue_.Apply(call.batch, epilogue, kernels, team);
   const int64_t concatenated = shape_.num_heads * dim;
   team.ParallelFor(rows, [&](int64_t row, int) {
     workspace.packed_output.Set(row, workspace.output.data() + row * concatenated, concatenated);

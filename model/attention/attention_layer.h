@@ -7,6 +7,7 @@
 #include "model/attention/attention_batch.h"
 #include "model/attention/epilogue.h"
 #include "model/attention/paged_core_cpu.h"
+#include "model/attention/stability_probe.h"
 #include "model/cache/kv_cache.h"
 #include "model/checkpoint/checkpoint.h"
 #include "model/layers/linear.h"
@@ -16,11 +17,12 @@ namespace affine {
 
 /// Buffers that all layers share, for at most `rows` rows a step.
 struct AttentionWorkspace {
-  std::vector<float> projections;  // [rows, AttentionLayer::projection_width()]
-  std::vector<float> output;       // [rows, heads * head_dim]
-  PackedRows packed_output;        // the same, as W_o reads it
-  std::vector<float> log_sum_exp;  // [rows, heads]
-  std::vector<float> value_sum;    // [rows, kv_heads * head_dim], with affine
+  std::vector<float> projections;           // [rows, AttentionLayer::projection_width()]
+  std::vector<float> output;                // [rows, heads * head_dim]
+  PackedRows packed_output;                 // the same, as W_o reads it
+  std::vector<float> log_sum_exp;           // [rows, heads]
+  std::vector<float> value_sum;             // [rows, kv_heads * head_dim], with affine
+  std::vector<ScoreStatistics> statistics;  // of an observed step, [slices, heads]; else empty
 };
 
 class AttentionLayer {
@@ -36,6 +38,7 @@ class AttentionLayer {
     const PackedRows& x;
     float* residual;
     CacheLayer cache;
+    HeadStability* stability = nullptr;  // [heads]: what each slice's last row adds to; may be null
   };
   void Forward(const Call& call, const Rotary& rotary, PagedCoreCpu& core, const Kernels& kernels,
                WorkerTeam& team, AttentionWorkspace& workspace) const;

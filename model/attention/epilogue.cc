@@ -33,6 +33,20 @@ void Epilogue::Apply(const AttentionBatch& batch, const Call& call, const Kernel
                    [&](int64_t row, int) { ApplyRow(call, kernels, row, batch.positions[row]); });
 }
 
+HeadWeights Epilogue::Weights(const Call& call, int64_t row, int64_t head, int64_t position) const {
+  HeadWeights weights;
+  const float lse = call.log_sum_exp[row * shape_.num_heads + head];
+  if (spec_.denominator == Denominator::kOffByOne) weights.scale = Logistic(lse);
+  if (spec_.denominator == Denominator::kLearnedSink)
+    weights.scale = Logistic(lse - params_.sinks[head]);
+  if (spec_.affine) {
+    weights.alpha = Alpha(spec_.affine->activation, call.alpha[row * call.stride + head]);
+    const auto n = static_cast<float>(spec_.affine->fixed_normalizer.value_or(position + 1));
+    weights.beta = (params_.alpha_ma[head] - weights.alpha) / n;
+  }
+  return weights;
+}
+
 void Epilogue::ApplyRow(const Call& call, const Kernels& kernels, int64_t row,
                         int64_t position) const {
   const int64_t heads = shape_.num_heads, dim = shape_.head_dim,
@@ -42,19 +56,13 @@ void Epilogue::ApplyRow(const Call& call, const Kernels& kernels, int64_t row,
     kernels.sigmoid(gate, spec_.gate == Gate::kHeadwise ? heads : heads * dim);
   for (int64_t head = 0; head < heads; ++head) {
     float* output = call.output + (row * heads + head) * dim;
-    const float lse = call.log_sum_exp[row * heads + head];
-    float scale = 1.0f;
-    if (spec_.denominator == Denominator::kOffByOne) scale = Logistic(lse);
-    if (spec_.denominator == Denominator::kLearnedSink) scale = Logistic(lse - params_.sinks[head]);
+    const HeadWeights weights = Weights(call, row, head, position);
     if (spec_.affine) {
-      const float alpha = Alpha(spec_.affine->activation, call.alpha[row * call.stride + head]);
-      const auto n = static_cast<float>(spec_.affine->fixed_normalizer.value_or(position + 1));
-      const float beta = (params_.alpha_ma[head] - alpha) / n;
       const float* sum = call.value_sum + (row * shape_.num_kv_heads + head / group) * dim;
-      const float weight = alpha * scale;
-      for (int64_t i = 0; i < dim; ++i) output[i] = weight * output[i] + beta * sum[i];
-    } else if (scale != 1.0f) {
-      kernels.scale(scale, dim, output);
+      const float weight = weights.alpha * weights.scale;
+      for (int64_t i = 0; i < dim; ++i) output[i] = weight * output[i] + weights.beta * sum[i];
+    } else if (weights.scale != 1.0f) {
+      kernels.scale(weights.scale, dim, output);
     }
     if (spec_.gate == Gate::kHeadwise) kernels.scale(gate[head], dim, output);
     if (spec_.gate == Gate::kElementwise) {

@@ -18,6 +18,13 @@ struct EpilogueParams {
   std::vector<float> alpha_ma;  // [heads]: running mean of alpha that training left
 };
 
+/// How one query weighs its keys: w_j = alpha scale p_j + beta, with p the softmax.
+struct HeadWeights {
+  float alpha = 1.0f;  // 1 without affine scaling
+  float scale = 1.0f;  // of the denominator: 1, sigma(lse) or sigma(lse - s_h)
+  float beta = 0.0f;
+};
+
 /// Turns the core's output, in place, into the layer's attention output:
 ///   denominator  o *= 1, sigma(lse) or sigma(lse - s_h)
 ///   affine       o = alpha o + beta value_sum, alpha = phi(W_a x), beta = (alpha_ma - alpha) / N
@@ -36,6 +43,10 @@ class Epilogue {
   };
   void Apply(const AttentionBatch& batch, const Call& call, const Kernels& kernels,
              WorkerTeam& team) const;
+  /// Of row `row`, at `position` of its sequence. Reads call.log_sum_exp and call.alpha alone.
+  HeadWeights Weights(const Call& call, int64_t row, int64_t head, int64_t position) const;
+  /// The mean of alpha that training left; 1 without affine scaling.
+  float alpha_ma(int64_t head) const { return spec_.affine ? params_.alpha_ma[head] : 1.0f; }
 
  private:
   void ApplyRow(const Call& call, const Kernels& kernels, int64_t row, int64_t position) const;

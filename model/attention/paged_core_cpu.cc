@@ -21,6 +21,7 @@ struct PagedCoreCpu::Tile {
   int64_t first_query;  // within the slice
   int64_t queries;
   int64_t rows;
+  bool observed;  // statistics are wanted of the last query's rows
   int64_t Position(int64_t row, int64_t group) const {
     return slice->start + first_query + row / group;
   }
@@ -35,7 +36,12 @@ struct PagedCoreCpu::Scratch {
   std::vector<float> max;     // [rows]: largest score so far
   std::vector<float> sum;     // [rows]: sum of exp(score - max) so far
   std::vector<float> part_max, part_sum;
-  std::vector<const char*> panels;  // of a part's keys, or of 16 values
+  // Of the observed query, one for each head of the group.
+  std::vector<float> observed_scores;  // [group, kPartKeys]: before the exponentials
+  std::vector<float> first_score;      // [group]: of the sequence's first key
+  std::vector<double> score_sum;       // [group]: sum of exp(score - max) (score - max) so far
+  std::vector<double> part_score_sum;  // [group]: the part's own
+  std::vector<const char*> panels;     // of a part's keys, or of 16 values
 };
 
 PagedCoreCpu::PagedCoreCpu(const AttentionShape& shape, const Kernels& kernels, WorkerTeam& team)
@@ -51,6 +57,10 @@ PagedCoreCpu::PagedCoreCpu(const AttentionShape& shape, const Kernels& kernels, 
       v->resize(rows * shape.head_dim);
     scratch.scores.resize(rows * kPartKeys);
     scratch.panels.resize(std::max(kPartKeys, shape.head_dim) / kPanelWidth);
+    scratch.observed_scores.resize(group_ * kPartKeys);
+    scratch.first_score.resize(group_);
+    scratch.score_sum.resize(group_);
+    scratch.part_score_sum.resize(group_);
     for (auto* v : {&scratch.max, &scratch.sum, &scratch.part_max, &scratch.part_sum})
       v->resize(rows);
   }
@@ -91,12 +101,18 @@ void PagedCoreCpu::Attend(const AttentionBatch& batch, const CoreInput& input,
       const int64_t first = tile * queries_per_tile_;
       const int64_t queries = std::min(queries_per_tile_, slice.rows - first);
       for (int64_t head = 0; head < shape_.num_kv_heads; ++head) {
-        tiles_.push_back({&slice, head, first, queries, queries * group_});
+        const bool observed = out.statistics != nullptr && tile == tiles - 1;
+        tiles_.push_back({&slice, head, first, queries, queries * group_, observed});
       }
     }
   }
   team_.ParallelFor(static_cast<int64_t>(tiles_.size()), [&](int64_t item, int thread) {
-    AttendTile(tiles_[item], input, cache, out, scratch_[thread]);
+    const Tile& tile = tiles_[item];
+    AttendTile(tile, input, cache, out, scratch_[thread]);
+    if (!tile.observed) return;
+    const int64_t slice = tile.slice - batch.slices.data();
+    ScoreStatistics* statistics = out.statistics + slice * shape_.num_heads + tile.kv_head * group_;
+    for (int64_t h = 0; h < group_; ++h) statistics[h] = Observed(tile, h, scratch_[thread]);
   });
 }
 
@@ -107,6 +123,7 @@ void PagedCoreCpu::AttendTile(const Tile& tile, const CoreInput& input, const Ca
   for (int64_t begin = 0; begin < keys; begin += kPartKeys) {
     const int64_t end = std::min(begin + kPartKeys, keys);
     ScorePart(tile, cache, begin, end, scratch);
+    if (tile.observed) KeepObservedScores(tile, begin, scratch);
     const int64_t width = (end - begin + kPanelWidth - 1) / kPanelWidth * kPanelWidth;
     for (int64_t row = 0; row < tile.rows; ++row) {
       float* scores = scratch.scores.data() + row * kPartKeys;
@@ -115,6 +132,7 @@ void PagedCoreCpu::AttendTile(const Tile& tile, const CoreInput& input, const Ca
       const float shift = scratch.part_max[row] == kMasked ? 0.0f : scratch.part_max[row];
       scratch.part_sum[row] = kernels_.exp_sum(scores, width, shift, 1.0f);
     }
+    if (tile.observed) SumObservedScores(tile, begin, end, scratch);
     WeighValues(tile, cache, begin, end, scratch);
     MergePart(tile, begin, end, scratch);
   }
@@ -185,6 +203,78 @@ void PagedCoreCpu::WeighValues(const Tile& tile, const CacheLayer& cache, int64_
     args.accumulate = key != begin;
     kernels_.multiply(shape.element, args);
   }
+}
+
+void PagedCoreCpu::KeepObservedScores(const Tile& tile, int64_t begin, Scratch& scratch) const {
+  const float* scores = scratch.scores.data() + (tile.rows - group_) * kPartKeys;
+  std::copy_n(scores, group_ * kPartKeys, scratch.observed_scores.data());
+  if (begin > 0) return;
+  for (int64_t h = 0; h < group_; ++h) {
+    scratch.first_score[h] = scores[h * kPartKeys];
+    scratch.score_sum[h] = 0.0;
+  }
+}
+
+// The part's sum of exp(x) x, x = score - the part's maximum, and what it does to the sum so far:
+// both are brought to the larger maximum, as MergePart brings their exponentials.
+void PagedCoreCpu::SumObservedScores(const Tile& tile, int64_t begin, int64_t end,
+                                     Scratch& scratch) const {
+  const int64_t first_row = tile.rows - group_;
+  for (int64_t h = 0; h < group_; ++h) {
+    const int64_t row = first_row + h;
+    const float* weights = scratch.scores.data() + row * kPartKeys;
+    const float* scores = scratch.observed_scores.data() + h * kPartKeys;
+    const double part_max = scratch.part_max[row], old_max = scratch.max[row];
+    double sum = 0.0;
+    for (int64_t j = 0; j < end - begin; ++j)
+      sum += static_cast<double>(weights[j]) * (scores[j] - part_max);
+    const double max = std::max(part_max, old_max);
+    double total = std::exp(part_max - max) * (sum + (part_max - max) * scratch.part_sum[row]);
+    if (begin > 0) {
+      total +=
+          std::exp(old_max - max) * (scratch.score_sum[h] + (old_max - max) * scratch.sum[row]);
+    }
+    scratch.score_sum[h] = total;
+  }
+}
+
+ScoreStatistics PagedCoreCpu::Observed(const Tile& tile, int64_t head_of_group,
+                                       const Scratch& scratch) const {
+  const int64_t row = tile.rows - group_ + head_of_group;
+  const double sum = scratch.sum[row], log_sum = std::log(sum);
+  const double max = scratch.max[row];
+  return {static_cast<float>(log_sum - scratch.score_sum[head_of_group] / sum),
+          static_cast<float>(std::exp(scratch.first_score[head_of_group] - max - log_sum)),
+          scratch.max[row]};
+}
+
+void PagedCoreCpu::NegativeMass(const AttentionBatch& batch, const CoreInput& input,
+                                const CacheLayer& cache, const AffineWeight* weights, float* mass) {
+  const auto slices = static_cast<int64_t>(batch.slices.size());
+  team_.ParallelFor(slices * shape_.num_kv_heads, [&](int64_t item, int thread) {
+    const AttentionSlice& slice = batch.slices[item / shape_.num_kv_heads];
+    const Tile tile = {&slice, item % shape_.num_kv_heads, slice.rows - 1, 1, group_, false};
+    const int64_t first = item / shape_.num_kv_heads * shape_.num_heads + tile.kv_head * group_;
+    Scratch& scratch = scratch_[thread];
+    LoadQueries(tile, input, scratch);
+    std::vector<double>& sums = scratch.score_sum;
+    std::fill(sums.begin(), sums.end(), 0.0);
+    const int64_t keys = slice.start + slice.rows;
+    for (int64_t begin = 0; begin < keys; begin += kPartKeys) {
+      const int64_t end = std::min(begin + kPartKeys, keys);
+      ScorePart(tile, cache, begin, end, scratch);
+      for (int64_t h = 0; h < group_; ++h) {
+        const AffineWeight& w = weights[first + h];
+        const float* scores = scratch.scores.data() + h * kPartKeys;
+        for (int64_t j = 0; j < end - begin; ++j) {
+          sums[h] += std::max(
+              0.0,
+              -(w.weight_p * std::exp(static_cast<double>(scores[j]) - w.log_sum_exp) + w.beta));
+        }
+      }
+    }
+    for (int64_t h = 0; h < group_; ++h) mass[first + h] = static_cast<float>(sums[h]);
+  });
 }
 
 // Joins a part's (max, sum, weighted values) to what earlier parts gave.

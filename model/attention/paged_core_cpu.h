@@ -11,11 +11,20 @@
 
 namespace affine {
 
+/// Of one query's scores s over its visible keys, with p their softmax.
+struct ScoreStatistics {
+  float entropy = 0.0f;           // -sum_j p_j log p_j, nats
+  float first_token_mass = 0.0f;  // p_0
+  float largest_score = 0.0f;
+};
+
 /// What the core returns for each row t and head h over the visible keys j <= t, all float32.
 struct CoreOutput {
   float* output;       // [rows, heads, head_dim]: softmax(s) V, with s_j = q k_j / sqrt(head_dim)
   float* log_sum_exp;  // [rows, heads]: log sum_j exp s_j
   float* value_sum;    // [rows, kv_heads, head_dim]: sum_j v_j as stored; null if not wanted
+  ScoreStatistics* statistics =
+      nullptr;  // [slices, heads], of each slice's last row; null if not wanted
 };
 
 /// Projections of a step, in one buffer of `stride` floats a row.
@@ -42,6 +51,15 @@ class PagedCoreCpu {
   /// Reads `cache`, in which all positions up to the rows' own are written.
   void Attend(const AttentionBatch& batch, const CoreInput& input, const CacheLayer& cache,
               const CoreOutput& out);
+  /// A second look at the scores of each slice's last row: mass [slices, heads] becomes
+  /// sum_j max(0, -(weight_p exp(s_j - lse) + beta)).
+  struct AffineWeight {
+    float weight_p = 1.0f;
+    float beta = 0.0f;
+    float log_sum_exp = 0.0f;
+  };
+  void NegativeMass(const AttentionBatch& batch, const CoreInput& input, const CacheLayer& cache,
+                    const AffineWeight* weights, float* mass);
 
  private:
   struct Tile;
@@ -54,6 +72,9 @@ class PagedCoreCpu {
   void WeighValues(const Tile& tile, const CacheLayer& cache, int64_t begin, int64_t end,
                    Scratch& scratch) const;
   void MergePart(const Tile& tile, int64_t begin, int64_t end, Scratch& scratch) const;
+  void KeepObservedScores(const Tile& tile, int64_t begin, Scratch& scratch) const;
+  ScoreStatistics Observed(const Tile& tile, int64_t head_of_group, const Scratch& scratch) const;
+  void SumObservedScores(const Tile& tile, int64_t begin, int64_t end, Scratch& scratch) const;
   void Finish(const Tile& tile, const CoreOutput& out, const Scratch& scratch) const;
 
   AttentionShape shape_;

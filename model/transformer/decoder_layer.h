@@ -31,9 +31,10 @@ class DecoderLayer {
   DecoderLayer(const ModelConfig& config, const Checkpoint& checkpoint, int index,
                ElementType element, WorkerTeam& team);
 
-  /// workspace.residual [rows, hidden] in and out.
+  /// workspace.residual [rows, hidden] in and out. `stability` [heads] may be null: see
+  /// AttentionLayer.
   void Forward(const AttentionBatch& batch, CacheLayer cache, const DecoderParts& parts,
-               StepWorkspace& workspace) const;
+               StepWorkspace& workspace, HeadStability* stability) const;
 
   const AttentionLayer& attention() const { return attention_; }
   const Mlp& mlp() const { return mlp_; }

@@ -62,9 +62,12 @@ std::span<const SliceResult> TransformerModel::Step(const StepBatch& batch) {
       embedding_.LookUp(token, residual + stride * row++);
   });
   const DecoderParts parts = {rotary_, core_, kernels_, team_};
+  const int64_t heads = checkpoint_.config().num_heads;
+  if (batch.observe) stability_.assign(layers_.size() * heads, HeadStability());
   for (size_t i = 0; i < layers_.size(); ++i) {
-    layers_[i]->Forward(attention_batch_, cache_.layer(static_cast<int64_t>(i)), parts,
-                        *workspace_);
+    HeadStability* stability = batch.observe ? &stability_[i * heads] : nullptr;
+    layers_[i]->Forward(attention_batch_, cache_.layer(static_cast<int64_t>(i)), parts, *workspace_,
+                        stability);
   }
   head_->Finish(residual, wanted_, batch.slices, results_);
   for (size_t i = 0; i < results_.size(); ++i) {

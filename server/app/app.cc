@@ -48,6 +48,7 @@ EngineOptions MakeEngineOptions(const Config& config) {
   options.max_num_seqs = static_cast<int32_t>(config.max_num_seqs);
   options.max_num_queued_reqs = static_cast<int32_t>(config.max_num_queued_reqs);
   options.enable_prefix_caching = config.enable_prefix_caching;
+  options.stability_sample_every = static_cast<int32_t>(config.stability_sample_every);
   options.prefix_hash_key = {word(), word()};
   return options;
 }
@@ -114,8 +115,8 @@ void App::StartServing(LoadedModel loaded) {
   model_ = std::move(loaded.model);
   engine_ =
       std::make_unique<Engine>(*model_, MakeEngineOptions(config_), clock_, telemetry_.observer());
-  engine_thread_ = std::make_unique<EngineThread>(*engine_, [this] { parts_.inbox.Wake(); });
   telemetry_.ModelReady(*engine_, config_.enable_prefix_caching);
+  engine_thread_ = std::make_unique<EngineThread>(*engine_, [this] { parts_.inbox.Wake(); });
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
   models_.Add({choice_.name, engine_.get(), tokenizer_.get(),
                std::chrono::duration_cast<std::chrono::seconds>(since_epoch).count()});

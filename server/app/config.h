@@ -33,6 +33,7 @@ struct Config {
   std::string log_level = "info";
   std::string log_format = "auto";
   bool vllm_metrics = true;
+  int64_t stability_sample_every = 64;  // steps; 0: never
 };
 
 }  // namespace affine

@@ -123,6 +123,12 @@ void FlagTable::AddProcessFlags() {
       "One JSON object or one line of text for each event, on stderr. auto: text on a terminal.");
   Add(kProcess, BooleanFlag("vllm_metrics", &Config::vllm_metrics), "",
       "Show metrics under vLLM's names too, for dashboards, autoscalers and gateways.");
+  Add(kProcess,
+      IntegerFlag("stability_sample_every", &Config::stability_sample_every,
+                  {0, 1'000'000, "0 never measures", false, false}),
+      "N",
+      "Measure the stability of the attention in every so many steps, for the metrics "
+      "affine_attention_*. 0: never.");
 }
 
 const Flag* FlagTable::Find(std::string_view name) const {

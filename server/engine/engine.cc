@@ -38,7 +38,8 @@ Engine::Engine(LanguageModel& model, const EngineOptions& options, const Clock& 
       publisher_(observer),
       live_(model.info(), scheduler_, publisher_),
       batch_builder_(live_),
-      commit_(scheduler_, live_, publisher_, observer) {
+      commit_(scheduler_, live_, publisher_, observer),
+      stability_sample_every_(options.stability_sample_every) {
   UpdateLoad(0);
 }
 
@@ -141,7 +142,8 @@ void Engine::NotePlan(const StepPlan& plan, Clock::Time now, StepReport* report)
 
 // A step that throws ends the sequences it was for, and those alone.
 void Engine::StepAndCommit(const StepPlan& plan, StepReport* report) {
-  const StepBatch batch = batch_builder_.Build(plan);
+  StepBatch batch = batch_builder_.Build(plan);
+  batch.observe = ObserveNext();
   const Clock::Time before = clock_.Now();
   std::span<const SliceResult> results;
   try {
@@ -162,6 +164,13 @@ void Engine::StepAndCommit(const StepPlan& plan, StepReport* report) {
     (slice.decode ? report->decode_tokens : report->prefill_tokens) += slice.count;
   }
   report->sampled_tokens = commit_.Apply(plan, results, after);
+  if (batch.observe) observer_.OnStability(model_.stability());
+}
+
+bool Engine::ObserveNext() {
+  if (stability_sample_every_ == 0 || ++steps_unobserved_ < stability_sample_every_) return false;
+  steps_unobserved_ = 0;
+  return true;
 }
 
 // The load is settled before clients hear, so that who has its finish finds its blocks free.

@@ -28,7 +28,8 @@ struct EngineOptions {
   int32_t max_num_queued_reqs = 1024;     // most requests accepted and not running; at least 1
   int32_t max_prefill_tokens_beside_decodes = 0;  // in a step that decodes; 0: no bound of its own
   bool enable_prefix_caching = true;
-  HashKey prefix_hash_key{};  // random, drawn anew for each process
+  int32_t stability_sample_every = 0;  // every so many steps the attention is observed; 0: never
+  HashKey prefix_hash_key{};           // random, drawn anew for each process
 };
 
 /// Submit, Cancel, load, Drain, Stop and WaitIdle are thread-safe. Run and RunOnce are for one
@@ -66,6 +67,7 @@ class Engine final : public CompletionEngine {
  private:
   bool TakeInbox();
   void NotePlan(const StepPlan& plan, Clock::Time now, StepReport* report);
+  bool ObserveNext();
   void StepAndCommit(const StepPlan& plan, StepReport* report);
   void Publish();
   void UpdateLoad(int32_t started);
@@ -84,6 +86,8 @@ class Engine final : public CompletionEngine {
   StepCommit commit_;
   Inbox inbox_;
   bool stopped_ = false;
+  const int32_t stability_sample_every_;
+  int32_t steps_unobserved_ = 0;  // since the latest observed step
   mutable std::mutex load_mutex_;
   EngineLoad load_;  // guarded by load_mutex_; `waiting` is the queue's to say
 };

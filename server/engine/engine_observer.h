@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
+#include "model/stability.h"
 #include "server/request/completion_engine.h"
 #include "server/request/token_sink.h"
 
@@ -30,6 +32,8 @@ class EngineObserver {
   /// first.
   virtual void OnInterTokenGap(Clock::Duration gap) = 0;
   virtual void OnFinish(const Request& request, const RequestFinish& finish) = 0;
+  /// What one observed step measured, [layers, heads]; see LanguageModel::stability.
+  virtual void OnStability(std::span<const HeadStability> heads) = 0;
 };
 
 }  // namespace affine

@@ -19,6 +19,10 @@ void ObserverFanOut::OnFinish(const Request& request, const RequestFinish& finis
   for (EngineObserver* listener : engine_) listener->OnFinish(request, finish);
 }
 
+void ObserverFanOut::OnStability(std::span<const HeadStability> heads) {
+  for (EngineObserver* listener : engine_) listener->OnStability(heads);
+}
+
 void ObserverFanOut::OnRefused(const std::string& request_id, const RequestError& error) {
   for (ApiObserver* listener : api_) listener->OnRefused(request_id, error);
 }

@@ -22,6 +22,7 @@ class RequestLog final : public EngineObserver, public ApiObserver {
   void OnStep(const StepReport& report) override {}
   void OnInterTokenGap(Clock::Duration gap) override {}
   void OnFinish(const Request& request, const RequestFinish& finish) override;
+  void OnStability(std::span<const HeadStability>) override {}  // AttentionMetrics shows it
   void OnRefused(const std::string& request_id, const RequestError& error) override;
   void OnFirstToken(Clock::Duration since_arrival) override {}
 

@@ -3,6 +3,7 @@
 //   model_step_bench MODEL [--benchmark_filter=...] [--dtype=auto] [--threads=0]
 //
 // Decode/S/C: one token of each of S sequences that have C tokens in the cache.
+// Observed/S/C: the same, with the attention's stability measured in every step.
 // Prefill/S/N: N tokens of each of S new sequences.
 #include <benchmark/benchmark.h>
 
@@ -39,7 +40,10 @@ class Steps {
     length_ = tokens;
   }
 
-  void Step() { Run(0, tables_.size(), start_, length_); }
+  void Step(bool observe) {
+    observe_ = observe;
+    Run(0, tables_.size(), start_, length_);
+  }
 
  private:
   void Run(size_t first, size_t last, int32_t start, int32_t length) {
@@ -53,7 +57,7 @@ class Steps {
       slice.sampling = &greedy_;
       slices_.push_back(slice);
     }
-    benchmark::DoNotOptimize(model_.Step({{}, slices_}));
+    benchmark::DoNotOptimize(model_.Step({{}, slices_, observe_}));
   }
 
   LanguageModel& model_;
@@ -65,27 +69,34 @@ class Steps {
   std::vector<std::vector<int32_t>> tables_, tokens_;
   std::vector<SequenceSlice> slices_;
   int32_t start_ = 0, length_ = 0;
+  bool observe_ = false;
 };
 
 void Measure(benchmark::State& state, LanguageModel& model, int sequences, int32_t context,
-             int32_t tokens) {
+             int32_t tokens, bool observe) {
   Steps steps(model, sequences, context, tokens);
-  for (auto _ : state) steps.Step();
+  for (auto _ : state) steps.Step(observe);
   state.SetItemsProcessed(state.iterations() * sequences * tokens);
 }
 
 void Register(LanguageModel& model) {
-  const auto add = [&](const std::string& name, int sequences, int32_t context, int32_t tokens) {
-    benchmark::RegisterBenchmark(name.c_str(),
-                                 [&model, sequences, context, tokens](benchmark::State& state) {
-                                   Measure(state, model, sequences, context, tokens);
-                                 })
+  const auto add = [&](const std::string& name, int sequences, int32_t context, int32_t tokens,
+                       bool observe = false) {
+    benchmark::RegisterBenchmark(
+        name.c_str(),
+        [&model, sequences, context, tokens, observe](benchmark::State& state) {
+          Measure(state, model, sequences, context, tokens, observe);
+        })
         ->UseRealTime()
         ->Unit(benchmark::kMillisecond);
   };
   for (int sequences : {1, 2, 4, 8, 16, 32, 64})
     add("Decode/" + std::to_string(sequences) + "/160", sequences, 160, 1);
   for (int32_t context : {1024, 4096}) add("Decode/8/" + std::to_string(context), 8, context, 1);
+  for (int sequences : {1, 8, 32}) {
+    add("Observed/" + std::to_string(sequences) + "/160", sequences, 160, 1, true);
+  }
+  add("Observed/8/4096", 8, 4096, 1, true);
   for (int32_t tokens : {16, 64, 128, 512, 2048})
     add("Prefill/1/" + std::to_string(tokens), 1, 0, tokens);
   add("Prefill/4/128", 4, 0, 128);

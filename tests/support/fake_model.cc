@@ -33,6 +33,8 @@ FakeModel::FakeModel(const FakeModelOptions& options)
   info_.architecture = "FakeForCausalLM";
   info_.dtype = "float32";
   info_.device = "cpu";
+  info_.num_layers = 1;
+  info_.num_heads = 1;
   info_.vocab_size = options.vocab_size;
   info_.max_model_len = options.max_model_len;
   info_.block_size = options.block_size;
@@ -95,6 +97,10 @@ uint64_t FakeModel::ReadHistory(const SequenceSlice& slice) {
 std::span<const SliceResult> FakeModel::Step(const StepBatch& batch) {
   if (before_step) before_step(batch);
   CheckTables(batch);
+  if (batch.observe) {
+    stability_.assign(1, {});
+    stability_[0].queries = static_cast<int64_t>(batch.slices.size());
+  }
   results_.assign(batch.slices.size(), {});
   for (size_t i = 0; i < results_.size(); ++i) StepSlice(batch.slices[i], &results_[i]);
   ++steps_;

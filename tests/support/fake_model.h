@@ -32,6 +32,8 @@ class FakeModel final : public LanguageModel {
   explicit FakeModel(const FakeModelOptions& options);
   const ModelInfo& info() const override { return info_; }
   std::span<const SliceResult> Step(const StepBatch& batch) override;
+  /// One layer of one head, with one query for each slice of the observed step.
+  std::span<const HeadStability> stability() const override { return stability_; }
 
   /// What an engine must answer: the tokens after `prompt`, up to and with a stop token.
   std::vector<ScoredToken> Continue(std::vector<int32_t> prompt, const SamplingParams& sampling,
@@ -66,6 +68,7 @@ class FakeModel final : public LanguageModel {
   ModelInfo info_;
   std::vector<Cell> cells_;  // [num_blocks, block_size]
   std::vector<SliceResult> results_;
+  std::vector<HeadStability> stability_;
   std::set<int32_t> poisoned_;
   int64_t steps_ = 0;
   int64_t tokens_computed_ = 0;

@@ -27,6 +27,10 @@ class RecordingObserver final : public EngineObserver {
     finishes.push_back(finish);
   }
 
+  void OnStability(std::span<const HeadStability> heads) override {
+    stability.emplace_back(heads.begin(), heads.end());
+  }
+
   int64_t steps = 0;
   StepReport last;
   int64_t prefill_tokens = 0;
@@ -38,6 +42,7 @@ class RecordingObserver final : public EngineObserver {
   std::vector<Clock::Duration> gaps;
   std::vector<std::string> finished_ids;
   std::vector<RequestFinish> finishes;
+  std::vector<std::vector<HeadStability>> stability;  // of each observed step
 };
 
 }  // namespace affine

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "model/attention/paged_core_cpu.h"
@@ -14,6 +16,17 @@ struct CoreRun {
   int64_t block_size = 16;
   int64_t chunk = 1 << 20;
   int threads = 2;
+
+  /// One chunk as the core left it, with the statistics of its last row.
+  struct Chunk {
+    const AttentionBatch& batch;
+    const CoreInput& input;
+    const CacheLayer& cache;
+    const CoreOutput& out;
+    std::span<const ScoreStatistics> statistics;
+    PagedCoreCpu& core;
+  };
+  std::function<void(const Chunk&)> observe;
 
   struct Result {
     std::vector<float> output, log_sum_exp, value_sum;
@@ -51,11 +64,13 @@ struct CoreRun {
         std::copy_n(in.value.data() + (begin + r) * kv, kv, row + q + kv);
       }
       const CoreInput input = {fused.data(), fused.data() + q, fused.data() + q + kv, stride};
-      const CoreOutput out = {result.output.data() + begin * q,
-                              result.log_sum_exp.data() + begin * shape.num_heads,
-                              result.value_sum.data() + begin * kv};
+      std::vector<ScoreStatistics> statistics(observe ? shape.num_heads : 0);
+      const CoreOutput out = {
+          result.output.data() + begin * q, result.log_sum_exp.data() + begin * shape.num_heads,
+          result.value_sum.data() + begin * kv, observe ? statistics.data() : nullptr};
       core.WriteCache(batch, input, cache.layer(0), out.value_sum);
       core.Attend(batch, input, cache.layer(0), out);
+      if (observe) observe({batch, input, cache.layer(0), out, statistics, core});
     }
     return result;
   }

@@ -126,6 +126,28 @@ TEST_P(TransformerModelTest, BatchMatesLeaveEveryBitAsItIs) {
   }
 }
 
+TEST_P(TransformerModelTest, ObservingMeasuresEveryHeadAndChangesNoResult) {
+  const auto model = Load(), observed = Load();
+  EXPECT_TRUE(observed->stability().empty());
+  std::vector<SequenceSlice> slices;
+  const Sequence one{Prompt(40, 1), Blocks(0, 4)}, other{Prompt(23, 2), Blocks(8, 4)};
+  for (const Sequence* sequence : {&one, &other})
+    slices.push_back(sequence->Next(sequence->tokens.size()));
+  const auto plain = model->Step({.copies = {}, .slices = slices});
+  const auto results = observed->Step({.copies = {}, .slices = slices, .observe = true});
+  for (size_t i = 0; i < slices.size(); ++i) {
+    EXPECT_EQ(results[i].sampled->id, plain[i].sampled->id);
+    EXPECT_EQ(results[i].sampled->log_prob, plain[i].sampled->log_prob);
+  }
+  ASSERT_EQ(observed->stability().size(), 2u * 4u);  // layers, heads
+  for (const HeadStability& head : observed->stability()) {
+    EXPECT_EQ(head.queries, 2);
+    EXPECT_GT(head.entropy, 0.0);
+    EXPECT_LE(head.entropy, std::log(40.0) + std::log(23.0) + 1e-4);
+    EXPECT_GT(head.sink_mass, 0.0);  // a learned sink
+  }
+}
+
 TEST_P(TransformerModelTest, ACopiedBlockContinuesAsTheOriginal) {
   const auto model = Load();
   Sequence sequence{Prompt(20, 3), Blocks(0, 4)};

@@ -108,6 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Range{"max_num_seqs", "1", "4096", "0", "4097"},
                     Range{"max_num_queued_reqs", "1", "1000000", "0", "1000001"},
                     Range{"threads", "0", "1024", "-1", "1025"},
+                    Range{"stability_sample_every", "0", "1000000", "-1", "1000001"},
                     Range{"shutdown_timeout", "0", "86400", "-1", "86401"}),
     [](const auto& info) { return info.param.name; });
 
@@ -120,7 +121,7 @@ TEST(FlagTableTest, EveryNumberIsTestedForItsRange) {
                         !flag.show(Config{}).empty() && flag.name != "host";
     if (number) ++numbers;
   }
-  EXPECT_EQ(numbers, 12);
+  EXPECT_EQ(numbers, 13);
 }
 
 TEST(FlagTableTest, ReadsSizesWithLetters) {
