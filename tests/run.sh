@@ -3,7 +3,8 @@
 #
 #   tests/run.sh [--quick]
 #
-# --quick leaves out the sanitizer builds, the reference on a full torch, and tests marked slow.
+# --quick leaves out the sanitizer builds, what needs a full torch (the reference, fine-tuning), and tests
+# marked slow.
 # Each step's output is shown; a table at the end says what passed and how long it took.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../deploy/setup.sh"
@@ -13,7 +14,7 @@ quick=
 case ${1:-} in
   --quick) quick=yes ;;
   "") ;;
-  *) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+  *) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
 esac
 results=()
 failed=0
@@ -31,19 +32,21 @@ set_up() {
   make_venv
   libtorch
   python_packages tests -r "$repo/deploy/requirements.txt" -r "$repo/tests/requirements.txt"
-  python_packages client -e "$repo/clients/python"
+  made_from=$repo/proto/affine/v1/completion.proto python_packages client -e "$repo/clients/python[report]"
   python_packages convert --no-deps -e "$repo/model/convert"
   default_models
+  make_identity_model
 }
 
 formatting() {
   (cd "$repo" && git ls-files -co --exclude-standard '*.h' '*.cc' | xargs clang-format-14 --dry-run -Werror)
 }
 
-full_torch() { # for the reference: LibTorch's wheel lacks the CUDA libraries that `import torch` asks for
+full_torch() { # for reference and fine-tuning: LibTorch's wheel lacks the CUDA libraries that `import torch` asks for
   local reference=$repo/.venv-reference
   [ -x "$reference/bin/pip" ] || python3 -m venv "$reference"
-  (venv=$reference && need_disk 8 && python_packages reference -r "$repo/tests/golden/requirements.txt")
+  (venv=$reference && need_disk 8 && python_packages reference -r "$repo/tests/golden/requirements.txt" \
+    -r "$repo/model/convert/requirements-training.txt")
 }
 
 sanitized() {
@@ -56,7 +59,12 @@ test_python() {
   [ -z "$quick" ] || marks=(-m "not slow")
   (cd "$repo" && AFFINE_SERVER_BINARY=$build/server/app/affine_server AFFINE_SCORE=$build/tests/golden/affine_score \
     AFFINE_COMPLETE_EXAMPLE=$build/clients/cpp/affine_complete_example AFFINE_TEST_MODEL=$default_model \
-    AFFINE_TEST_PLAIN_MODEL=$plain_model "$venv/bin/python" -m pytest -q -p no:cacheprovider "${marks[@]}" "$@")
+    AFFINE_TEST_PLAIN_MODEL=$plain_model AFFINE_TEST_IDENTITY_MODEL=$identity_model \
+    "$venv/bin/python" -m pytest -q -p no:cacheprovider "${marks[@]}" "$@")
+}
+
+test_with_torch() {
+  (cd "$repo" && .venv-reference/bin/python -m pytest -q -p no:cacheprovider -c tests/pytest.ini "$@")
 }
 
 set_up
@@ -75,14 +83,16 @@ step "converter, clients, deployment, build" test_python tests/model/convert tes
 step "golden values" test_python tests/golden/test_against_model.py tests/golden/test_score_program.py tests/golden/test_compare_with_transformers.py
 if [ -z "$quick" ]; then
   step "twenty prompts against transformers" env AFFINE_SCORE="$build/tests/golden/affine_score" \
-    "$python" "$repo/tests/golden/compare_with_transformers.py"
+    "$python" "$repo/tests/golden/compare_with_transformers.py" --checkpoint="$plain_model" \
+    --affine_checkpoint="$identity_model"
 fi
 step "tokenizer against the tokenizers package" "$python" "$repo/tests/model/tokenizer/compare_with_hf.py" \
   --program "$build/tests/model/tokenizer/tokenize_lines" --lines "$lines" "$plain_model"
 step "the real server" test_python tests/integration
 if [ -z "$quick" ]; then
   step "full torch for the reference" full_torch
-  step "the reference itself" "$repo/.venv-reference/bin/python" -m pytest -q -p no:cacheprovider -c "$repo/tests/pytest.ini" "$repo/tests/golden/test_reference.py"
+  step "the reference itself" test_with_torch tests/golden/test_reference.py
+  step "fine-tuning, against the reference" test_with_torch tests/model/convert/training
 fi
 
 printf '\n%s\n' "${results[@]}"

@@ -14,7 +14,8 @@ import pytest
 REPO = Path(__file__).resolve().parents[2]
 SERVE = REPO / "deploy" / "serve.sh"
 SERVER = Path(os.environ.get("AFFINE_SERVER_BINARY", REPO / "build/server/app/affine_server"))
-DEFAULT = "smollm2-135m-instruct-affine"
+PLAIN = "smollm2-135m-instruct"
+DEFAULT = f"{PLAIN}-affine"
 
 
 def program(path, text):
@@ -31,8 +32,11 @@ class Serve:
         program(folder / "bin/dpkg-query", "echo install ok installed")
         program(folder / "bin/ninja", "echo ninja: no work to do.")
         program(folder / "venv/bin/pip", "exit 0")
-        # python -m affine_convert COMMAND SRC OUT
-        program(folder / "venv/bin/python", f'echo "$5" >>{folder}/made; mkdir -p "$5"; touch "$5/config.json"')
+        # python -m affine_convert COMMAND SRC [ADAPTER] OUT
+        program(
+            folder / "venv/bin/python",
+            f'for out; do :; done; echo "$3 $out" >>{folder}/made; mkdir -p "${{out%/*}}" && mkdir "$out" && touch "$out/config.json"',
+        )
         program(
             folder / "build/server/app/affine_server",
             f'env >{folder}/variables; printf "%s\\n" "$@" >{folder}/arguments',
@@ -58,9 +62,15 @@ class Serve:
 
     @property
     def made(self):
-        """Names of the models that were made."""
+        """Names of the models that were made, by the subcommand that made them."""
         path = self.folder / "made"
-        return [Path(line).name for line in path.read_text().splitlines()] if path.exists() else []
+        lines = path.read_text().splitlines() if path.exists() else []
+        return {line.split()[0]: Path(line.split()[1]).name.removesuffix(".new") for line in lines}
+
+    @property
+    def models(self):
+        """What lies in the models' folder."""
+        return {path.name for path in (self.folder / "models").iterdir()}
 
     @property
     def arguments(self):
@@ -96,7 +106,7 @@ def serve(tmp_path):
 )
 def test_the_default_model_is_made_and_served_where_none_is_named(serve, arguments):
     serve.run(*arguments)
-    assert DEFAULT in serve.made
+    assert serve.made == {"from-gguf": PLAIN, "merge": DEFAULT}
     assert serve.arguments == arguments
     assert serve.variables == {"AFFINE_MODEL": str(serve.folder / "models" / DEFAULT)}
 
@@ -121,24 +131,44 @@ def test_the_default_model_is_made_and_served_where_none_is_named(serve, argumen
 )
 def test_a_named_model_is_served_alone(serve, arguments):
     serve.run(*arguments)
-    assert (serve.made, serve.arguments, serve.variables) == ([], arguments, {})
+    assert (serve.made, serve.arguments, serve.variables) == ({}, arguments, {})
 
 
 @pytest.mark.parametrize("flag", ["-h", "--h", "--help", "-help", "--help=markdown", "--version"])
 def test_help_and_version_make_no_model(serve, flag):
     serve.run("--port", "8001", flag)
-    assert (serve.made, serve.arguments, serve.variables) == ([], ["--port", "8001", flag], {})
+    assert (serve.made, serve.arguments, serve.variables) == ({}, ["--port", "8001", flag], {})
 
 
 def test_a_model_named_by_the_environment_is_served_alone(serve):
     serve.run("--port=8001", AFFINE_MODEL="folder")
-    assert (serve.made, serve.variables) == ([], {"AFFINE_MODEL": "folder"})
+    assert (serve.made, serve.variables) == ({}, {"AFFINE_MODEL": "folder"})
 
 
-def test_a_model_that_was_made_is_not_made_again(serve):
+def test_models_that_were_made_are_not_made_again(serve):
     serve.run()
-    before = serve.made
-    assert serve.run().made == before
+    (serve.folder / "made").unlink()
+    assert serve.run().made == {}
+
+
+def test_a_default_model_of_no_adapter_or_another_is_replaced(serve):
+    """An older set-up left a folder without a stamp; a newer adapter makes an old stamp wrong."""
+    serve.run()
+    stamp = serve.folder / "models" / f".made-{DEFAULT}"
+    old = serve.folder / "models" / DEFAULT / "old"
+    for spoil in (stamp.unlink, lambda: stamp.write_text("another")):
+        spoil()
+        old.touch()
+        (serve.folder / "made").unlink()
+        assert serve.run().made == {"merge": DEFAULT}
+        assert not old.exists()
+        assert serve.models == {PLAIN, DEFAULT, stamp.name}
+
+
+def test_what_a_broken_off_set_up_left_is_made_anew(serve):
+    (serve.folder / "models" / f"{DEFAULT}.new").mkdir(parents=True)
+    serve.run()
+    assert serve.models == {PLAIN, DEFAULT, f".made-{DEFAULT}"}
 
 
 def test_the_servers_own_variables_reach_it(serve):

@@ -123,7 +123,7 @@ def parse(arguments):
     models = ROOT / "models"
     default = models / "smollm2-135m-instruct"
     parser.add_argument("--checkpoint", type=pathlib.Path, default=default)
-    parser.add_argument("--affine_checkpoint", type=pathlib.Path, help="default: CHECKPOINT-affine")
+    parser.add_argument("--affine_checkpoint", type=pathlib.Path, help="default: CHECKPOINT-identity")
     parser.add_argument("--stored", type=pathlib.Path, default=STORED)
     parser.add_argument("--program", help="default: AFFINE_SCORE, or the default build's")
     parser.add_argument("--threads", type=int, default=2)
@@ -131,7 +131,7 @@ def parse(arguments):
     options = parser.parse_args(arguments)
     if options.affine_checkpoint is None:
         plain = options.checkpoint
-        options.affine_checkpoint = plain.with_name(plain.name + "-affine")
+        options.affine_checkpoint = plain.with_name(plain.name + "-identity")
     return options
 
 
@@ -139,7 +139,7 @@ def run(options):
     for folder in (options.checkpoint, options.affine_checkpoint):
         if not (folder / "config.json").exists():
             raise ComparisonError(
-                f"no checkpoint in {folder}; deploy/serve.sh makes the default one"
+                f"no checkpoint in {folder}; tests/run.sh makes both"
             )
     if options.regenerate:
         return regenerate(options.stored, options.checkpoint, options.affine_checkpoint)

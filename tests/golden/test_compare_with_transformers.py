@@ -67,7 +67,7 @@ def world(tmp_path):
     """A tiny plain checkpoint with its twin, stored answers, and a program that prints a file."""
     case = case_named("llama-softmax-unscaled-none")
     write(case, tmp_path / "tiny")
-    write_identity_affine(case, tmp_path / "tiny-affine")
+    write_identity_affine(case, tmp_path / "tiny-identity")
     stored = {
         "transformers": "0",
         "fingerprint": fingerprint(tmp_path / "tiny"),
@@ -100,7 +100,7 @@ def run(world):
 def test_the_script_passes_when_all_is_equal(world, capsys):
     assert run(world) == 0
     said = capsys.readouterr().out
-    assert "tiny-affine, bfloat16 against its own float32: mean difference 0.0100" in said
+    assert "tiny-identity, bfloat16 against its own float32: mean difference 0.0100" in said
     assert said.endswith("all equal\n")
 
 
@@ -128,7 +128,7 @@ def test_the_script_refuses_answers_of_another_checkpoint(world, capsys):
     [
         ("stored.json", "--regenerate"),
         ("affine_score", "build the target"),
-        ("tiny-affine", "serve.sh"),
+        ("tiny-identity", "tests/run.sh"),
     ],
 )
 def test_the_script_names_what_is_missing(world, capsys, gone, remedy):

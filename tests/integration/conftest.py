@@ -47,6 +47,15 @@ def plain_model() -> Path:
 
 
 @pytest.fixture(scope="session")
+def identity_model() -> Path:
+    return built_or_made(
+        "AFFINE_TEST_IDENTITY_MODEL",
+        "models/smollm2-135m-instruct-identity",
+        "make it with tests/run.sh",
+    )
+
+
+@pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny random checkpoint with a long context; it repeats nothing and never says anything."""
     import tiny_checkpoint

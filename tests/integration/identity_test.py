@@ -1,5 +1,5 @@
-"""The default model, made affine by the identity (W_a = 0, a mean of 0.5, W_o doubled), answers as
-the plain model that it was made from."""
+"""The plain model made affine by the identity (W_a = 0, a mean of 0.5, W_o doubled), answers as
+the plain one."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ PROMPTS = (
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_the_affine_model_gives_the_plain_models_tokens(
-    servers: Servers, real_model: Path, plain_model: Path, dtype: str
+    servers: Servers, identity_model: Path, plain_model: Path, dtype: str
 ) -> None:
-    affine = servers.start(real_model, f"--dtype={dtype}", "--kv_cache_gib=0.5")
+    affine = servers.start(identity_model, f"--dtype={dtype}", "--kv_cache_gib=0.5")
     plain = servers.start(plain_model, f"--dtype={dtype}", "--kv_cache_gib=0.5")
     with GrpcApi(affine.address) as one, GrpcApi(plain.address) as other:
         for prompt in PROMPTS:

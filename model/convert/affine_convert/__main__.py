@@ -3,13 +3,20 @@
 import argparse
 import sys
 
-from affine_convert import affinize, from_gguf, inspect_folder
+from affine_convert import affinize, finetune, from_gguf, inspect_folder, merge, verify
 from affine_convert.errors import ConvertError
 
-_COMMANDS = {"from-gguf": from_gguf, "affinize": affinize, "inspect": inspect_folder}
+_COMMANDS = {
+    "from-gguf": from_gguf,
+    "affinize": affinize,
+    "finetune": finetune,
+    "merge": merge,
+    "verify": verify,
+    "inspect": inspect_folder,
+}
 
-_EPILOG = """exit codes: 0 done, 1 cannot be converted (the reason is the last line on stderr),
-2 wrong usage, 130 interrupted. An output folder appears only when it is complete."""
+_EPILOG = """exit codes: 0 done, 1 cannot be done (the reason is the last line on stderr),
+2 wrong usage, 130 interrupted. An output appears only when it is complete."""
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -42,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"affine_convert: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("affine_convert: interrupted; nothing was left behind", file=sys.stderr)
+        print("affine_convert: interrupted; no output was left half made", file=sys.stderr)
         return 130
     return 0
 

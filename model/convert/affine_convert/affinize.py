@@ -6,14 +6,13 @@ Doubling is exact.
 """
 
 import argparse
-import shutil
 from pathlib import Path
 
 import numpy as np
 
 from affine_convert.errors import ConvertError
 from affine_convert.floats import STORAGE, doubled, encode
-from affine_convert.output_folder import output_folder, read_json, write_json
+from affine_convert.output_folder import copy_companions, output_folder, read_json, write_json
 from affine_convert.safetensors_reader import StoredTensor, read_folder
 from affine_convert.safetensors_writer import PlannedTensor, write_safetensors
 
@@ -25,7 +24,8 @@ DESCRIPTION = (
 _ARCHITECTURES = ("LlamaForCausalLM", "Qwen2ForCausalLM")
 
 
-def _normalizer(text: str) -> str | int:
+def normalizer(text: str) -> str | int:
+    """The value of --normalizer."""
     if text == "visible":
         return text
     if text.isdecimal() and 1 <= int(text) <= 1 << 27:
@@ -39,6 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds what affinize takes."""
     parser.add_argument("source", metavar="SRC", type=Path, help="checkpoint folder to read")
     parser.add_argument("out", metavar="OUT", type=Path, help="folder to make; must not exist")
+    add_affine_arguments(parser)
+
+
+def add_affine_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds what chooses the kind of affine attention."""
     parser.add_argument(
         "--activation",
         choices=("linear_clipping", "sigmoid"),
@@ -48,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--normalizer",
         metavar="visible|N",
-        type=_normalizer,
+        type=normalizer,
         default="visible",
         help="N in beta = (alpha_ma - alpha) / N: the number of visible keys, or a fixed number of "
         "tokens, which then caps the model's length",
@@ -124,14 +129,7 @@ def convert(source: Path, out: Path, activation: str, normalizer: str | int) -> 
     weights = plan_weights(config, tensors)
     with output_folder(out) as folder:
         write_json(folder / "config.json", affine_config(config, activation, normalizer))
-        for path in sorted(source.iterdir()):
-            described = (
-                path.suffix in (".json", ".jinja", ".txt", ".md", ".model")
-                or "LICENSE" in path.name
-            )
-            index = path.name.endswith(".safetensors.index.json")
-            if path.is_file() and described and not index and path.name != "config.json":
-                shutil.copyfile(path, folder / path.name)
+        copy_companions(source, folder)
         write_safetensors(folder / "model.safetensors", weights, f"{out.name}: weights")
 
 

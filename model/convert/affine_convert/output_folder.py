@@ -30,6 +30,17 @@ def output_folder(path: Path) -> Iterator[Path]:
         raise
 
 
+def copy_companions(source: Path, folder: Path) -> None:
+    """Copies what describes a checkpoint, but neither its config.json nor its weights."""
+    for path in sorted(source.iterdir()):
+        described = (
+            path.suffix in (".json", ".jinja", ".txt", ".md", ".model") or "LICENSE" in path.name
+        )
+        index = path.name.endswith(".safetensors.index.json")
+        if path.is_file() and described and not index and path.name != "config.json":
+            shutil.copyfile(path, folder / path.name)
+
+
 def write_json(path: Path, value: object) -> None:
     """Writes indented UTF-8 JSON with a newline at the end."""
     path.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")

@@ -49,13 +49,21 @@ def _read_header(path: Path) -> tuple[dict, int]:
             raise ConvertError(f"{path} has a header that is not JSON. Copy it again.") from error
     if not isinstance(header, dict):
         raise ConvertError(f"{path} has a header that is no JSON object. Copy it again.")
-    header.pop("__metadata__", None)
     return header, 8 + length
+
+
+def read_metadata(path: Path) -> dict[str, str]:
+    """The texts that the file carries beside its tensors. Raises ConvertError."""
+    metadata = _read_header(path)[0].get("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
+        raise ConvertError(f"{path} has metadata that are no texts. Copy it again.")
+    return metadata
 
 
 def read_safetensors(path: Path) -> dict[str, StoredTensor]:
     """The tensors of one file by name. Raises ConvertError for what contradicts itself."""
     header, data_start = _read_header(path)
+    header.pop("__metadata__", None)
     data_bytes = path.stat().st_size - data_start
     tensors = {}
     for name, entry in header.items():

@@ -31,8 +31,8 @@ class PlannedTensor:
         return prod(self.shape) * STORAGE[self.dtype].itemsize
 
 
-def _header(tensors: list[PlannedTensor]) -> bytes:
-    header: dict = {"__metadata__": {"format": "pt"}}
+def _header(tensors: list[PlannedTensor], metadata: dict[str, str]) -> bytes:
+    header: dict = {"__metadata__": {"format": "pt", **metadata}}
     offset = 0
     for tensor in tensors:
         if tensor.name in header:
@@ -48,14 +48,29 @@ def _header(tensors: list[PlannedTensor]) -> bytes:
     return text + b" " * (-(len(text) + 8) % _ALIGNMENT)
 
 
-def write_safetensors(path: Path, tensors: list[PlannedTensor], progress: str) -> None:
-    """Writes `tensors` to `path`, larger elements first; `progress` labels the bar on stderr."""
+def write_safetensors(
+    path: Path,
+    tensors: list[PlannedTensor],
+    progress: str | None,
+    metadata: dict[str, str] | None = None,
+) -> None:
+    """Writes `tensors` to `path`, larger elements first; `metadata` are texts beside them.
+
+    `progress` labels the bar on stderr; None shows none.
+    """
     ordered = sorted(tensors, key=lambda tensor: (-STORAGE[tensor.dtype].itemsize, tensor.name))
-    header = _header(ordered)
+    header = _header(ordered, metadata or {})
     total = sum(tensor.num_bytes for tensor in ordered)
     with (
         path.open("wb") as file,
-        tqdm(total=total, desc=progress, unit="B", unit_scale=True, unit_divisor=1024) as bar,
+        tqdm(
+            total=total,
+            desc=progress,
+            unit="B",
+            unit_scale=True,
+            unit_divisor=1024,
+            disable=progress is None,
+        ) as bar,
     ):
         file.write(len(header).to_bytes(8, "little"))
         file.write(header)

@@ -21,7 +21,7 @@ def test_the_module_runs_and_explains_itself():
         text=True,
         check=True,
     )
-    for word in ("from-gguf", "affinize", "inspect", "exit codes"):
+    for word in ("from-gguf", "affinize", "finetune", "merge", "verify", "inspect", "exit codes"):
         assert word in done.stdout
 
 
@@ -30,6 +30,9 @@ def test_the_module_runs_and_explains_itself():
     [
         ("from-gguf", ["SRC", "OUT", "--dtype", "package:NAME", "(default: bfloat16)"]),
         ("affinize", ["--activation", "--normalizer", "visible|N", "(default: linear_clipping)"]),
+        ("finetune", ["MODEL_DIR", "OUT_ADAPTER", "--held-out", "--objective", "(default: 0.002)"]),
+        ("merge", ["BASE_DIR", "ADAPTER", "OUT_DIR"]),
+        ("verify", ["A_DIR", "B_DIR", "--text", "--max-difference"]),
         ("inspect", ["FOLDER"]),
     ],
 )

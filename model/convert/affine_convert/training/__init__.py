@@ -1,0 +1,1 @@
+"""What needs torch: the decoder, its training and its comparison. Imported by `run` alone."""
