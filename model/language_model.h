@@ -24,6 +24,10 @@ struct SequenceSlice {
   /// Empty, or the tokens that follow each of `tokens` in the prompt, to be scored: [n], or
   /// [n - 1] when the last of `tokens` is the end of the prompt.
   std::span<const int32_t> targets;
+  /// [layers, heads]: what the attention of positions [observe_from, start + n) did is added here,
+  /// for a model that can observe it; null: not observed. Observing changes no bit of any result.
+  HeadStability* stability = nullptr;
+  int32_t observe_from = 0;  // below start: from start
 };
 
 /// Copies a whole cache block, before anything else of the step, for a sequence that forks.
@@ -35,7 +39,6 @@ struct BlockCopy {
 struct StepBatch {
   std::span<const BlockCopy> copies;
   std::span<const SequenceSlice> slices;
-  bool observe = false;  // also measure the attention of each slice's last token: see stability()
 };
 
 /// A token with its log-probability under the model's own distribution (before temperature,
@@ -62,9 +65,8 @@ class LanguageModel {
   /// Results in the order of batch.slices; valid until the next call. The number of tokens in a
   /// batch is at most the max_batched_tokens that the model was loaded with.
   virtual std::span<const SliceResult> Step(const StepBatch& batch) = 0;
-  /// [layers, heads]: what the latest observed step measured, of that step alone; empty before the
-  /// first. Valid until the next step. Observing changes no bit of any result.
-  virtual std::span<const HeadStability> stability() const { return {}; }
+  /// What observing made the latest step longer by, in seconds; 0 if no slice was observed.
+  virtual double observation_seconds() const = 0;
 };
 
 }  // namespace affine

@@ -1,5 +1,6 @@
 #include "model/attention/attention_layer.h"
 
+#include <chrono>
 #include <string>
 
 #include "model/layers/tensor_values.h"
@@ -40,7 +41,8 @@ AttentionLayer::Columns::Columns(const ModelConfig& config) {
 
 AttentionLayer::AttentionLayer(const ModelConfig& config, const Checkpoint& checkpoint, int index,
                                ElementType element, WorkerTeam& team)
-    : spec_(config.attention),
+    : index_(index),
+      spec_(config.attention),
       shape_(ShapeOf(config)),
       hidden_stride_(PaddedWidth(config.hidden_size)),
       columns_(config),
@@ -79,26 +81,32 @@ void AttentionLayer::Forward(const Call& call, const Rotary& rotary, PagedCoreCp
                            width};
   float* value_sum = spec_.affine ? workspace.value_sum.data() : nullptr;
   core.WriteCache(call.batch, input, call.cache, value_sum);
-  const int64_t wanted = call.stability == nullptr ? 0 : StabilityProbe::Size(call.batch, shape_);
-  workspace.statistics.resize(wanted);
+  workspace.statistics.resize(call.batch.observed_rows() * shape_.num_heads);
   core.Attend(call.batch, input, call.cache,
               {workspace.output.data(), workspace.log_sum_exp.data(), value_sum,
-               wanted == 0 ? nullptr : workspace.statistics.data()});
+               workspace.statistics.data()});
   const Epilogue::Call epilogue = {
       workspace.output.data(),      workspace.log_sum_exp.data(), value_sum,
       projections + columns_.alpha, projections + columns_.gate,  width};
-  if (wanted > 0) {
-    StabilityProbe(spec_, shape_, epilogue_)
-        .Observe({call.batch, input, call.cache, epilogue, workspace.statistics}, core,
-                 call.stability);
+  if (!workspace.statistics.empty()) {
+    Observe({call.batch, input, call.cache, epilogue, workspace.statistics, index_}, core, team,
+            workspace);
   }
-  epilogue_.Apply(call.batch, epilogue, kernels, team);
   const int64_t concatenated = shape_.num_heads * dim;
   team.ParallelFor(rows, [&](int64_t row, int) {
+    epilogue_.Apply(epilogue, kernels, row, call.batch.positions[row]);
     workspace.packed_output.Set(row, workspace.output.data() + row * concatenated, concatenated);
   });
   output_.Forward({workspace.packed_output, rows, call.residual, hidden_stride_, true}, kernels,
                   team);
+}
+
+void AttentionLayer::Observe(const StabilityProbe::Call& call, PagedCoreCpu& core, WorkerTeam& team,
+                             AttentionWorkspace& workspace) const {
+  const auto before = std::chrono::steady_clock::now();
+  StabilityProbe(spec_, shape_, epilogue_).Observe(call, core, team);
+  const std::chrono::duration<double> second_look = std::chrono::steady_clock::now() - before;
+  workspace.observation_seconds += core.TakeObservationSeconds() + second_look.count();
 }
 
 }  // namespace affine

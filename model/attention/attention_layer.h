@@ -17,12 +17,13 @@ namespace affine {
 
 /// Buffers that all layers share, for at most `rows` rows a step.
 struct AttentionWorkspace {
-  std::vector<float> projections;           // [rows, AttentionLayer::projection_width()]
-  std::vector<float> output;                // [rows, heads * head_dim]
-  PackedRows packed_output;                 // the same, as W_o reads it
-  std::vector<float> log_sum_exp;           // [rows, heads]
-  std::vector<float> value_sum;             // [rows, kv_heads * head_dim], with affine
-  std::vector<ScoreStatistics> statistics;  // of an observed step, [slices, heads]; else empty
+  std::vector<float> projections;             // [rows, AttentionLayer::projection_width()]
+  std::vector<float> output;                  // [rows, heads * head_dim]
+  PackedRows packed_output;                   // the same, as W_o reads it
+  std::vector<float> log_sum_exp;             // [rows, heads]
+  std::vector<float> value_sum;               // [rows, kv_heads * head_dim], with affine
+  std::vector<ScoreStatistics> statistics{};  // [observed rows, heads]
+  double observation_seconds = 0.0;           // added to by each layer
 };
 
 class AttentionLayer {
@@ -38,7 +39,6 @@ class AttentionLayer {
     const PackedRows& x;
     float* residual;
     CacheLayer cache;
-    HeadStability* stability = nullptr;  // [heads]: what each slice's last row adds to; may be null
   };
   void Forward(const Call& call, const Rotary& rotary, PagedCoreCpu& core, const Kernels& kernels,
                WorkerTeam& team, AttentionWorkspace& workspace) const;
@@ -53,6 +53,10 @@ class AttentionLayer {
     explicit Columns(const ModelConfig& config);
   };
 
+  void Observe(const StabilityProbe::Call& call, PagedCoreCpu& core, WorkerTeam& team,
+               AttentionWorkspace& workspace) const;
+
+  int64_t index_;
   AttentionSpec spec_;
   AttentionShape shape_;
   int64_t hidden_stride_;

@@ -24,15 +24,6 @@ Epilogue::Epilogue(const AttentionSpec& spec, const AttentionShape& shape, Epilo
   if (params_.alpha_ma.size() == 1) params_.alpha_ma.resize(shape.num_heads, params_.alpha_ma[0]);
 }
 
-void Epilogue::Apply(const AttentionBatch& batch, const Call& call, const Kernels& kernels,
-                     WorkerTeam& team) const {
-  const bool plain =
-      spec_.denominator == Denominator::kSoftmax && !spec_.affine && spec_.gate == Gate::kNone;
-  if (plain) return;
-  team.ParallelFor(batch.rows(),
-                   [&](int64_t row, int) { ApplyRow(call, kernels, row, batch.positions[row]); });
-}
-
 HeadWeights Epilogue::Weights(const Call& call, int64_t row, int64_t head, int64_t position) const {
   HeadWeights weights;
   const float lse = call.log_sum_exp[row * shape_.num_heads + head];
@@ -47,8 +38,11 @@ HeadWeights Epilogue::Weights(const Call& call, int64_t row, int64_t head, int64
   return weights;
 }
 
-void Epilogue::ApplyRow(const Call& call, const Kernels& kernels, int64_t row,
-                        int64_t position) const {
+void Epilogue::Apply(const Call& call, const Kernels& kernels, int64_t row,
+                     int64_t position) const {
+  const bool plain =
+      spec_.denominator == Denominator::kSoftmax && !spec_.affine && spec_.gate == Gate::kNone;
+  if (plain) return;
   const int64_t heads = shape_.num_heads, dim = shape_.head_dim,
                 group = heads / shape_.num_kv_heads;
   float* gate = call.gate + row * call.stride;

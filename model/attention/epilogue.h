@@ -8,7 +8,6 @@
 #include "model/attention/attention_batch.h"
 #include "model/attention_spec.h"
 #include "model/runtime/kernels.h"
-#include "model/runtime/worker_team.h"
 
 namespace affine {
 
@@ -41,16 +40,14 @@ class Epilogue {
     float* gate;  // W_g x: row r at gate + r * stride, [heads] or [heads * head_dim]; overwritten
     int64_t stride;
   };
-  void Apply(const AttentionBatch& batch, const Call& call, const Kernels& kernels,
-             WorkerTeam& team) const;
+  /// To row `row`, at `position` of its sequence. Rows may be taken by several threads.
+  void Apply(const Call& call, const Kernels& kernels, int64_t row, int64_t position) const;
   /// Of row `row`, at `position` of its sequence. Reads call.log_sum_exp and call.alpha alone.
   HeadWeights Weights(const Call& call, int64_t row, int64_t head, int64_t position) const;
   /// The mean of alpha that training left; 1 without affine scaling.
   float alpha_ma(int64_t head) const { return spec_.affine ? params_.alpha_ma[head] : 1.0f; }
 
  private:
-  void ApplyRow(const Call& call, const Kernels& kernels, int64_t row, int64_t position) const;
-
   AttentionSpec spec_;
   AttentionShape shape_;
   EpilogueParams params_;

@@ -1,8 +1,10 @@
 #include "model/attention/paged_core_cpu.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace affine {
 namespace {
@@ -21,7 +23,7 @@ struct PagedCoreCpu::Tile {
   int64_t first_query;  // within the slice
   int64_t queries;
   int64_t rows;
-  bool observed;  // statistics are wanted of the last query's rows
+  int64_t first_observed_row;  // statistics are wanted of rows from here; `rows` if of none
   int64_t Position(int64_t row, int64_t group) const {
     return slice->start + first_query + row / group;
   }
@@ -36,12 +38,12 @@ struct PagedCoreCpu::Scratch {
   std::vector<float> max;     // [rows]: largest score so far
   std::vector<float> sum;     // [rows]: sum of exp(score - max) so far
   std::vector<float> part_max, part_sum;
-  // Of the observed query, one for each head of the group.
-  std::vector<float> observed_scores;  // [group, kPartKeys]: before the exponentials
-  std::vector<float> first_score;      // [group]: of the sequence's first key
-  std::vector<double> score_sum;       // [group]: sum of exp(score - max) (score - max) so far
-  std::vector<double> part_score_sum;  // [group]: the part's own
-  std::vector<const char*> panels;     // of a part's keys, or of 16 values
+  ObservedScores observed;
+  std::vector<double> mass;  // [rows]: of negative weights
+  std::chrono::nanoseconds observing{};
+  std::vector<const char*> panels;  // of a part's keys, or of 16 values
+
+  explicit Scratch(int64_t tile_rows) : observed(tile_rows, kPartKeys), mass(tile_rows) {}
 };
 
 PagedCoreCpu::PagedCoreCpu(const AttentionShape& shape, const Kernels& kernels, WorkerTeam& team)
@@ -49,18 +51,14 @@ PagedCoreCpu::PagedCoreCpu(const AttentionShape& shape, const Kernels& kernels, 
       group_(shape.num_heads / shape.num_kv_heads),
       queries_per_tile_(std::max<int64_t>(1, kTileRows / group_)),
       kernels_(kernels),
-      team_(team),
-      scratch_(team.size()) {
+      team_(team) {
   const int64_t rows = queries_per_tile_ * group_;
+  for (int i = 0; i < team.size(); ++i) scratch_.emplace_back(rows);
   for (Scratch& scratch : scratch_) {
     for (auto* v : {&scratch.query, &scratch.part, &scratch.total})
       v->resize(rows * shape.head_dim);
     scratch.scores.resize(rows * kPartKeys);
     scratch.panels.resize(std::max(kPartKeys, shape.head_dim) / kPanelWidth);
-    scratch.observed_scores.resize(group_ * kPartKeys);
-    scratch.first_score.resize(group_);
-    scratch.score_sum.resize(group_);
-    scratch.part_score_sum.resize(group_);
     for (auto* v : {&scratch.max, &scratch.sum, &scratch.part_max, &scratch.part_sum})
       v->resize(rows);
   }
@@ -91,8 +89,7 @@ void PagedCoreCpu::WriteCache(const AttentionBatch& batch, const CoreInput& inpu
   });
 }
 
-void PagedCoreCpu::Attend(const AttentionBatch& batch, const CoreInput& input,
-                          const CacheLayer& cache, const CoreOutput& out) {
+void PagedCoreCpu::MakeTiles(const AttentionBatch& batch) {
   tiles_.clear();
   for (const AttentionSlice& slice : batch.slices) {
     // Long tiles (late queries) first, so that threads end together.
@@ -100,19 +97,21 @@ void PagedCoreCpu::Attend(const AttentionBatch& batch, const CoreInput& input,
     for (int64_t tile = tiles - 1; tile >= 0; --tile) {
       const int64_t first = tile * queries_per_tile_;
       const int64_t queries = std::min(queries_per_tile_, slice.rows - first);
+      const int64_t unobserved = slice.rows - slice.observed_rows - first;
+      const int64_t first_observed = std::clamp<int64_t>(unobserved, 0, queries) * group_;
       for (int64_t head = 0; head < shape_.num_kv_heads; ++head) {
-        const bool observed = out.statistics != nullptr && tile == tiles - 1;
-        tiles_.push_back({&slice, head, first, queries, queries * group_, observed});
+        tiles_.push_back({&slice, head, first, queries, queries * group_, first_observed});
       }
     }
   }
+}
+
+void PagedCoreCpu::Attend(const AttentionBatch& batch, const CoreInput& input,
+                          const CacheLayer& cache, const CoreOutput& out) {
+  MakeTiles(batch);
   team_.ParallelFor(static_cast<int64_t>(tiles_.size()), [&](int64_t item, int thread) {
-    const Tile& tile = tiles_[item];
-    AttendTile(tile, input, cache, out, scratch_[thread]);
-    if (!tile.observed) return;
-    const int64_t slice = tile.slice - batch.slices.data();
-    ScoreStatistics* statistics = out.statistics + slice * shape_.num_heads + tile.kv_head * group_;
-    for (int64_t h = 0; h < group_; ++h) statistics[h] = Observed(tile, h, scratch_[thread]);
+    AttendTile(tiles_[item], input, cache, out, scratch_[thread]);
+    ReportScores(tiles_[item], out.statistics, scratch_[thread]);
   });
 }
 
@@ -123,7 +122,7 @@ void PagedCoreCpu::AttendTile(const Tile& tile, const CoreInput& input, const Ca
   for (int64_t begin = 0; begin < keys; begin += kPartKeys) {
     const int64_t end = std::min(begin + kPartKeys, keys);
     ScorePart(tile, cache, begin, end, scratch);
-    if (tile.observed) KeepObservedScores(tile, begin, scratch);
+    KeepScores(tile, begin, end, scratch);
     const int64_t width = (end - begin + kPanelWidth - 1) / kPanelWidth * kPanelWidth;
     for (int64_t row = 0; row < tile.rows; ++row) {
       float* scores = scratch.scores.data() + row * kPartKeys;
@@ -132,7 +131,7 @@ void PagedCoreCpu::AttendTile(const Tile& tile, const CoreInput& input, const Ca
       const float shift = scratch.part_max[row] == kMasked ? 0.0f : scratch.part_max[row];
       scratch.part_sum[row] = kernels_.exp_sum(scores, width, shift, 1.0f);
     }
-    if (tile.observed) SumObservedScores(tile, begin, end, scratch);
+    SumScores(tile, begin, end, scratch);
     WeighValues(tile, cache, begin, end, scratch);
     MergePart(tile, begin, end, scratch);
   }
@@ -205,76 +204,96 @@ void PagedCoreCpu::WeighValues(const Tile& tile, const CacheLayer& cache, int64_
   }
 }
 
-void PagedCoreCpu::KeepObservedScores(const Tile& tile, int64_t begin, Scratch& scratch) const {
-  const float* scores = scratch.scores.data() + (tile.rows - group_) * kPartKeys;
-  std::copy_n(scores, group_ * kPartKeys, scratch.observed_scores.data());
-  if (begin > 0) return;
-  for (int64_t h = 0; h < group_; ++h) {
-    scratch.first_score[h] = scores[h * kPartKeys];
-    scratch.score_sum[h] = 0.0;
-  }
+// How many of the keys [begin, end) the row sees; not above 0 if none.
+int64_t PagedCoreCpu::Visible(const Tile& tile, int64_t row, int64_t begin, int64_t end) const {
+  return std::min(end, tile.Position(row, group_) + 1) - begin;
 }
 
-// The part's sum of exp(x) x, x = score - the part's maximum, and what it does to the sum so far:
-// both are brought to the larger maximum, as MergePart brings their exponentials.
-void PagedCoreCpu::SumObservedScores(const Tile& tile, int64_t begin, int64_t end,
-                                     Scratch& scratch) const {
-  const int64_t first_row = tile.rows - group_;
-  for (int64_t h = 0; h < group_; ++h) {
-    const int64_t row = first_row + h;
-    const float* weights = scratch.scores.data() + row * kPartKeys;
-    const float* scores = scratch.observed_scores.data() + h * kPartKeys;
-    const double part_max = scratch.part_max[row], old_max = scratch.max[row];
-    double sum = 0.0;
-    for (int64_t j = 0; j < end - begin; ++j)
-      sum += static_cast<double>(weights[j]) * (scores[j] - part_max);
-    const double max = std::max(part_max, old_max);
-    double total = std::exp(part_max - max) * (sum + (part_max - max) * scratch.part_sum[row]);
-    if (begin > 0) {
-      total +=
-          std::exp(old_max - max) * (scratch.score_sum[h] + (old_max - max) * scratch.sum[row]);
-    }
-    scratch.score_sum[h] = total;
-  }
+// Of an observed row, among all statistics of the step.
+int64_t PagedCoreCpu::ObservedIndex(const Tile& tile, int64_t row) const {
+  const AttentionSlice& slice = *tile.slice;
+  const int64_t query = tile.first_query + row / group_ - (slice.rows - slice.observed_rows);
+  return (slice.first_observed + query) * shape_.num_heads + tile.kv_head * group_ + row % group_;
 }
 
-ScoreStatistics PagedCoreCpu::Observed(const Tile& tile, int64_t head_of_group,
-                                       const Scratch& scratch) const {
-  const int64_t row = tile.rows - group_ + head_of_group;
-  const double sum = scratch.sum[row], log_sum = std::log(sum);
-  const double max = scratch.max[row];
-  return {static_cast<float>(log_sum - scratch.score_sum[head_of_group] / sum),
-          static_cast<float>(std::exp(scratch.first_score[head_of_group] - max - log_sum)),
-          scratch.max[row]};
+void PagedCoreCpu::KeepScores(const Tile& tile, int64_t begin, int64_t end,
+                              Scratch& scratch) const {
+  if (tile.first_observed_row == tile.rows) return;
+  const auto before = std::chrono::steady_clock::now();
+  for (int64_t row = tile.first_observed_row; row < tile.rows; ++row) {
+    const int64_t visible = Visible(tile, row, begin, end);
+    if (visible <= 0) continue;
+    scratch.observed.Keep(row, scratch.scores.data() + row * kPartKeys, visible, begin);
+  }
+  scratch.observing += std::chrono::steady_clock::now() - before;
+}
+
+void PagedCoreCpu::SumScores(const Tile& tile, int64_t begin, int64_t end, Scratch& scratch) const {
+  if (tile.first_observed_row == tile.rows) return;
+  const auto before = std::chrono::steady_clock::now();
+  for (int64_t row = tile.first_observed_row; row < tile.rows; ++row) {
+    if (Visible(tile, row, begin, end) <= 0) continue;
+    scratch.observed.Sum(row, {scratch.scores.data() + row * kPartKeys, scratch.part_max[row],
+                               scratch.part_sum[row], scratch.max[row], scratch.sum[row]});
+  }
+  scratch.observing += std::chrono::steady_clock::now() - before;
+}
+
+void PagedCoreCpu::ReportScores(const Tile& tile, ScoreStatistics* statistics,
+                                const Scratch& scratch) const {
+  for (int64_t row = tile.first_observed_row; row < tile.rows; ++row) {
+    statistics[ObservedIndex(tile, row)] =
+        scratch.observed.Of(row, scratch.max[row], scratch.sum[row]);
+  }
 }
 
 void PagedCoreCpu::NegativeMass(const AttentionBatch& batch, const CoreInput& input,
                                 const CacheLayer& cache, const AffineWeight* weights, float* mass) {
-  const auto slices = static_cast<int64_t>(batch.slices.size());
-  team_.ParallelFor(slices * shape_.num_kv_heads, [&](int64_t item, int thread) {
-    const AttentionSlice& slice = batch.slices[item / shape_.num_kv_heads];
-    const Tile tile = {&slice, item % shape_.num_kv_heads, slice.rows - 1, 1, group_, false};
-    const int64_t first = item / shape_.num_kv_heads * shape_.num_heads + tile.kv_head * group_;
-    Scratch& scratch = scratch_[thread];
-    LoadQueries(tile, input, scratch);
-    std::vector<double>& sums = scratch.score_sum;
-    std::fill(sums.begin(), sums.end(), 0.0);
-    const int64_t keys = slice.start + slice.rows;
-    for (int64_t begin = 0; begin < keys; begin += kPartKeys) {
-      const int64_t end = std::min(begin + kPartKeys, keys);
-      ScorePart(tile, cache, begin, end, scratch);
-      for (int64_t h = 0; h < group_; ++h) {
-        const AffineWeight& w = weights[first + h];
-        const float* scores = scratch.scores.data() + h * kPartKeys;
-        for (int64_t j = 0; j < end - begin; ++j) {
-          sums[h] += std::max(
-              0.0,
-              -(w.weight_p * std::exp(static_cast<double>(scores[j]) - w.log_sum_exp) + w.beta));
-        }
+  std::fill(mass, mass + batch.observed_rows() * shape_.num_heads, 0.0f);
+  MakeTiles(batch);
+  std::erase_if(tiles_, [](const Tile& tile) { return tile.first_observed_row == tile.rows; });
+  team_.ParallelFor(static_cast<int64_t>(tiles_.size()), [&](int64_t item, int thread) {
+    const Tile& tile = tiles_[item];
+    for (int64_t row = tile.first_observed_row; row < tile.rows; ++row) {
+      if (weights[ObservedIndex(tile, row)].beta < 0.0f) {
+        NegativeMassOfTile(tile, input, cache, weights, mass, scratch_[thread]);
+        return;
       }
     }
-    for (int64_t h = 0; h < group_; ++h) mass[first + h] = static_cast<float>(sums[h]);
   });
+}
+
+void PagedCoreCpu::NegativeMassOfTile(const Tile& tile, const CoreInput& input,
+                                      const CacheLayer& cache, const AffineWeight* weights,
+                                      float* mass, Scratch& scratch) const {
+  LoadQueries(tile, input, scratch);
+  std::fill(scratch.mass.begin(), scratch.mass.end(), 0.0);
+  const int64_t keys = tile.Position(tile.rows - 1, group_) + 1;
+  for (int64_t begin = 0; begin < keys; begin += kPartKeys) {
+    const int64_t end = std::min(begin + kPartKeys, keys);
+    ScorePart(tile, cache, begin, end, scratch);
+    for (int64_t row = tile.first_observed_row; row < tile.rows; ++row) {
+      const AffineWeight& w = weights[ObservedIndex(tile, row)];
+      const int64_t visible = Visible(tile, row, begin, end);
+      if (w.beta >= 0.0f || visible <= 0) continue;
+      float* scores = scratch.scores.data() + row * kPartKeys;
+      kernels_.exp_sum(scores, visible, w.log_sum_exp, 1.0f);
+      double sum = 0.0;
+      for (int64_t j = 0; j < visible; ++j) {
+        sum += std::max(0.0f, -(w.weight_p * scores[j] + w.beta));
+      }
+      scratch.mass[row] += sum;
+    }
+  }
+  for (int64_t row = tile.first_observed_row; row < tile.rows; ++row) {
+    mass[ObservedIndex(tile, row)] = static_cast<float>(scratch.mass[row]);
+  }
+}
+
+double PagedCoreCpu::TakeObservationSeconds() {
+  std::chrono::duration<double> seconds{};
+  for (Scratch& scratch : scratch_) seconds += std::exchange(scratch.observing, {});
+  return seconds.count() / static_cast<double>(scratch_.size());
 }
 
 // Joins a part's (max, sum, weighted values) to what earlier parts gave.

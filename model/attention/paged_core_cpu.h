@@ -5,26 +5,19 @@
 #include <vector>
 
 #include "model/attention/attention_batch.h"
+#include "model/attention/observed_scores.h"
 #include "model/cache/kv_cache.h"
 #include "model/runtime/kernels.h"
 #include "model/runtime/worker_team.h"
 
 namespace affine {
 
-/// Of one query's scores s over its visible keys, with p their softmax.
-struct ScoreStatistics {
-  float entropy = 0.0f;           // -sum_j p_j log p_j, nats
-  float first_token_mass = 0.0f;  // p_0
-  float largest_score = 0.0f;
-};
-
 /// What the core returns for each row t and head h over the visible keys j <= t, all float32.
 struct CoreOutput {
   float* output;       // [rows, heads, head_dim]: softmax(s) V, with s_j = q k_j / sqrt(head_dim)
   float* log_sum_exp;  // [rows, heads]: log sum_j exp s_j
   float* value_sum;    // [rows, kv_heads, head_dim]: sum_j v_j as stored; null if not wanted
-  ScoreStatistics* statistics =
-      nullptr;  // [slices, heads], of each slice's last row; null if not wanted
+  ScoreStatistics* statistics = nullptr;  // [observed rows, heads]; read if there are any
 };
 
 /// Projections of a step, in one buffer of `stride` floats a row.
@@ -51,8 +44,9 @@ class PagedCoreCpu {
   /// Reads `cache`, in which all positions up to the rows' own are written.
   void Attend(const AttentionBatch& batch, const CoreInput& input, const CacheLayer& cache,
               const CoreOutput& out);
-  /// A second look at the scores of each slice's last row: mass [slices, heads] becomes
-  /// sum_j max(0, -(weight_p exp(s_j - lse) + beta)).
+  /// A second look at the scores of the observed rows: mass [observed rows, heads] becomes
+  /// sum_j max(0, -(weight_p exp(s_j - lse) + beta)). Only where beta < 0 can a weight be negative,
+  /// and only there is looked.
   struct AffineWeight {
     float weight_p = 1.0f;
     float beta = 0.0f;
@@ -60,6 +54,8 @@ class PagedCoreCpu {
   };
   void NegativeMass(const AttentionBatch& batch, const CoreInput& input, const CacheLayer& cache,
                     const AffineWeight* weights, float* mass);
+  /// Seconds that threads spent on statistics since the last call, divided by their number.
+  double TakeObservationSeconds();
 
  private:
   struct Tile;
@@ -72,9 +68,14 @@ class PagedCoreCpu {
   void WeighValues(const Tile& tile, const CacheLayer& cache, int64_t begin, int64_t end,
                    Scratch& scratch) const;
   void MergePart(const Tile& tile, int64_t begin, int64_t end, Scratch& scratch) const;
-  void KeepObservedScores(const Tile& tile, int64_t begin, Scratch& scratch) const;
-  ScoreStatistics Observed(const Tile& tile, int64_t head_of_group, const Scratch& scratch) const;
-  void SumObservedScores(const Tile& tile, int64_t begin, int64_t end, Scratch& scratch) const;
+  void KeepScores(const Tile& tile, int64_t begin, int64_t end, Scratch& scratch) const;
+  void SumScores(const Tile& tile, int64_t begin, int64_t end, Scratch& scratch) const;
+  void ReportScores(const Tile& tile, ScoreStatistics* statistics, const Scratch& scratch) const;
+  void NegativeMassOfTile(const Tile& tile, const CoreInput& input, const CacheLayer& cache,
+                          const AffineWeight* weights, float* mass, Scratch& scratch) const;
+  int64_t Visible(const Tile& tile, int64_t row, int64_t begin, int64_t end) const;
+  int64_t ObservedIndex(const Tile& tile, int64_t row) const;
+  void MakeTiles(const AttentionBatch& batch);
   void Finish(const Tile& tile, const CoreOutput& out, const Scratch& scratch) const;
 
   AttentionShape shape_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "model/attention/epilogue.h"
 #include "model/attention/paged_core_cpu.h"
@@ -9,33 +10,29 @@
 
 namespace affine {
 
-/// Looks at the last row of each slice of a step: the token that a decode or the end of a prefill
-/// is about.
+/// Looks at the observed rows of a step's slices: the token that a decode is about, or all of a
+/// prompt. One for each layer; reused from step to step.
 class StabilityProbe {
  public:
+  /// `epilogue` outlives this.
   StabilityProbe(const AttentionSpec& spec, const AttentionShape& shape, const Epilogue& epilogue)
       : spec_(spec), shape_(shape), epilogue_(epilogue) {}
-
-  /// Statistics that Attend is to fill for `batch`: one for each slice and head.
-  static int64_t Size(const AttentionBatch& batch, const AttentionShape& shape) {
-    return static_cast<int64_t>(batch.slices.size()) * shape.num_heads;
-  }
 
   struct Call {
     const AttentionBatch& batch;
     const CoreInput& input;
     const CacheLayer& cache;
     const Epilogue::Call& epilogue;               // log_sum_exp and alpha are read
-    std::span<const ScoreStatistics> statistics;  // [slices, heads], from Attend
+    std::span<const ScoreStatistics> statistics;  // [observed rows, heads], from Attend
+    int64_t layer;                                // adds to each slice's stability [layer, heads]
   };
-  /// Adds to stability [heads], in the order of the slices: the same sums for any number of
+  /// Adds to each slice's stability in the order of its rows: the same sums for any number of
   /// threads.
-  void Observe(const Call& call, PagedCoreCpu& core, HeadStability* stability) const;
+  void Observe(const Call& call, PagedCoreCpu& core, WorkerTeam& team) const;
 
  private:
   std::vector<float> NegativeMass(const Call& call, PagedCoreCpu& core) const;
-  HeadStability OneQuery(const Call& call, int64_t slice, int64_t head) const;
-  static int64_t LastRow(const AttentionSlice& slice) { return slice.first_row + slice.rows - 1; }
+  HeadStability OneQuery(const Call& call, int64_t row, int64_t head, size_t observed) const;
 
   const AttentionSpec& spec_;
   const AttentionShape& shape_;

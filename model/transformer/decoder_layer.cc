@@ -24,7 +24,7 @@ DecoderLayer::DecoderLayer(const ModelConfig& config, const Checkpoint& checkpoi
       mlp_(config, checkpoint, index, element, team) {}
 
 void DecoderLayer::Forward(const AttentionBatch& batch, CacheLayer cache, const DecoderParts& parts,
-                           StepWorkspace& workspace, HeadStability* stability) const {
+                           StepWorkspace& workspace) const {
   float* residual = workspace.residual.data();
   const auto norm = [&](const std::vector<float>& weight) {
     parts.team.ParallelFor(batch.rows(), [&](int64_t row, int thread) {
@@ -35,8 +35,8 @@ void DecoderLayer::Forward(const AttentionBatch& batch, CacheLayer cache, const 
     });
   };
   norm(input_norm_);
-  attention_.Forward({batch, workspace.normed, residual, cache, stability}, parts.rotary,
-                     parts.core, parts.kernels, parts.team, workspace.attention);
+  attention_.Forward({batch, workspace.normed, residual, cache}, parts.rotary, parts.core,
+                     parts.kernels, parts.team, workspace.attention);
   norm(post_attention_norm_);
   mlp_.Forward(workspace.normed, batch.rows(), residual, parts.kernels, parts.team, workspace.mlp);
 }

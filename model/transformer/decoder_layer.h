@@ -31,10 +31,9 @@ class DecoderLayer {
   DecoderLayer(const ModelConfig& config, const Checkpoint& checkpoint, int index,
                ElementType element, WorkerTeam& team);
 
-  /// workspace.residual [rows, hidden] in and out. `stability` [heads] may be null: see
-  /// AttentionLayer.
+  /// workspace.residual [rows, hidden] in and out.
   void Forward(const AttentionBatch& batch, CacheLayer cache, const DecoderParts& parts,
-               StepWorkspace& workspace, HeadStability* stability) const;
+               StepWorkspace& workspace) const;
 
   const AttentionLayer& attention() const { return attention_; }
   const Mlp& mlp() const { return mlp_; }

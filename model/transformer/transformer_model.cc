@@ -1,5 +1,6 @@
 #include "model/transformer/transformer_model.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -62,12 +63,10 @@ std::span<const SliceResult> TransformerModel::Step(const StepBatch& batch) {
       embedding_.LookUp(token, residual + stride * row++);
   });
   const DecoderParts parts = {rotary_, core_, kernels_, team_};
-  const int64_t heads = checkpoint_.config().num_heads;
-  if (batch.observe) stability_.assign(layers_.size() * heads, HeadStability());
+  workspace_->attention.observation_seconds = 0.0;
   for (size_t i = 0; i < layers_.size(); ++i) {
-    HeadStability* stability = batch.observe ? &stability_[i * heads] : nullptr;
-    layers_[i]->Forward(attention_batch_, cache_.layer(static_cast<int64_t>(i)), parts, *workspace_,
-                        stability);
+    layers_[i]->Forward(attention_batch_, cache_.layer(static_cast<int64_t>(i)), parts,
+                        *workspace_);
   }
   head_->Finish(residual, wanted_, batch.slices, results_);
   for (size_t i = 0; i < results_.size(); ++i) {
@@ -87,7 +86,11 @@ void TransformerModel::Gather(const StepBatch& batch) {
     const SequenceSlice& slice = batch.slices[i];
     const auto rows = static_cast<int64_t>(slice.tokens.size());
     const int64_t first = attention_batch_.rows();
-    attention_batch_.slices.push_back({first, rows, slice.start, slice.block_table});
+    const int64_t unobserved = std::max(0, slice.observe_from - slice.start);
+    const int64_t observed =
+        slice.stability == nullptr ? 0 : std::max<int64_t>(0, rows - unobserved);
+    attention_batch_.slices.push_back({first, rows, slice.start, slice.block_table, slice.stability,
+                                       observed, attention_batch_.observed_rows()});
     for (int64_t row = 0; row < rows; ++row)
       attention_batch_.positions.push_back(slice.start + row);
     for (size_t t = 0; t < slice.targets.size(); ++t) {

@@ -30,7 +30,7 @@ class TransformerModel final : public LanguageModel {
 
   const ModelInfo& info() const override { return info_; }
   std::span<const SliceResult> Step(const StepBatch& batch) override;
-  std::span<const HeadStability> stability() const override { return stability_; }
+  double observation_seconds() const override { return workspace_->attention.observation_seconds; }
 
  private:
   void Gather(const StepBatch& batch);
@@ -52,7 +52,6 @@ class TransformerModel final : public LanguageModel {
   AttentionBatch attention_batch_;
   std::vector<WantedRow> wanted_;
   std::vector<SliceResult> results_;
-  std::vector<HeadStability> stability_;  // [layers, heads], of the latest observed step
 };
 
 }  // namespace affine

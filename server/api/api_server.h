@@ -27,27 +27,32 @@ struct ApiOptions {
 class ApiObserver {
  public:
   virtual ~ApiObserver() = default;
-  /// A completion refused before it reached an engine, or any other call answered with an error.
+  /// A completion refused before it reached an engine, or any other call
+  /// answered with an error.
   virtual void OnRefused(const std::string& request_id, const RequestError& error) = 0;
-  /// How long after a request's arrival its first token was handed to the caller's stream; for an
-  /// answer that is no stream, how long until the engine had it. At most once for a request, before
-  /// the caller can have the token.
-  virtual void OnFirstToken(Clock::Duration since_arrival) = 0;
+  /// How long after its arrival the first token of a request for `model_name`
+  /// was handed to the caller's stream; for an answer that is no stream, how
+  /// long until the engine had it. At most once for a request, before the
+  /// caller can have the token.
+  virtual void OnFirstToken(const std::string& model_name, Clock::Duration since_arrival) = 0;
 };
 
 class ApiServer {
  public:
-  /// All references outlive the server. `metrics_page` renders Prometheus' text format.
+  /// All references outlive the server. `metrics_page` renders Prometheus' text
+  /// format.
   ApiServer(ApiOptions options, const ServedModels& models, const Clock& clock,
             ApiObserver& observer, std::function<std::string()> metrics_page);
   ~ApiServer();  // Shutdown with no grace
-  /// Binds and listens: live at once, ready when every model is. Returns why it could not
-  /// (address in use, unknown host), naming the remedy.
+  /// Binds and listens: live at once, ready when every model is. Returns why it
+  /// could not (address in use, unknown host), naming the remedy.
   std::optional<std::string> Start();
   int port() const;
-  /// Publishes models.ready() to grpc.health.v1; call after models were added or drained.
+  /// Publishes models.ready() to grpc.health.v1; call after models were added
+  /// or drained.
   void PublishReadiness();
-  /// Stops accepting, lets calls in flight finish for at most `grace`, then cuts them off.
+  /// Stops accepting, lets calls in flight finish for at most `grace`, then
+  /// cuts them off.
   void Shutdown(std::chrono::milliseconds grace);
 
  private:

@@ -13,7 +13,7 @@ struct CommandReader::Progress {
   size_t next = 0;
   bool flags_ended = false;            // after "--"
   const Flag* bare_boolean = nullptr;  // the argument just read was --flag without a value
-  std::optional<std::string> positional;
+  std::vector<std::string> positionals;
   bool model_flag = false;  // --model was on the command line
   Command command;
   std::string error;
@@ -36,6 +36,24 @@ std::optional<std::string_view> NegatedName(std::string_view name) {
   name.remove_prefix(2);
   if (!name.empty() && (name.front() == '-' || name.front() == '_')) name.remove_prefix(1);
   return name;
+}
+
+/// As --model lists several.
+std::string Joined(const std::vector<std::string>& models) {
+  std::string list;
+  for (const std::string& model : models) {
+    if (&model != &models.front()) list += ',';
+    list += model;
+  }
+  return list;
+}
+
+std::string BothWays(std::string_view flag, std::string_view positional) {
+  std::string message("--model is '");
+  message.append(flag).append("', but '").append(positional);
+  return message +
+         "' was given as a model too; name all models in one of the two ways: --model=A,B, or A B "
+         "without a flag";
 }
 
 /// Flags that are right by themselves and wrong together.
@@ -71,7 +89,7 @@ std::variant<Command, UsageError> CommandReader::Read(std::span<const std::strin
   if (!progress.error.empty()) return UsageError{progress.error};
   if (!environment_error.empty()) return UsageError{environment_error};
   if (auto error = Contradiction(progress.command.config)) return *error;
-  if (progress.positional) progress.command.config.model = *progress.positional;
+  if (!progress.positionals.empty()) progress.command.config.model = Joined(progress.positionals);
   return std::move(progress.command);
 }
 
@@ -167,21 +185,18 @@ void CommandReader::ReadFlag(std::string_view name, std::optional<std::string_vi
 }
 
 void CommandReader::ReadPositional(const std::string& argument, Progress& progress) const {
-  if (progress.positional || progress.model_flag) {
-    const std::string first =
-        progress.positional ? *progress.positional : progress.command.config.model;
-    progress.error = "both '" + first + "' and '" + argument +
-                     "' were given as the model, but one process serves one model; start another "
-                     "process for the other";
+  if (progress.model_flag) {
+    progress.error = BothWays(progress.command.config.model, argument);
     return;
   }
-  progress.positional = argument;
+  progress.positionals.push_back(argument);
 }
 
 void CommandReader::Set(const Flag& flag, std::string_view value, const std::string& source,
                         Progress& progress) const {
-  if (flag.name == "model" && progress.positional) {
-    return ReadPositional(std::string(value), progress);
+  if (flag.name == "model" && !progress.positionals.empty()) {
+    progress.error = BothWays(value, Joined(progress.positionals));
+    return;
   }
   if (auto problem = flag.set(value, progress.command.config)) {
     std::string shown = "(hidden)";

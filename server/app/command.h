@@ -11,6 +11,7 @@
 
 #include "server/app/config.h"
 #include "server/app/flag_table.h"
+#include "server/app/usage_error.h"
 
 namespace affine {
 
@@ -22,11 +23,6 @@ struct Command {
   Config config;
   /// Odd things that do no harm, for the log.
   std::vector<std::string> warnings;
-};
-
-/// Names the flag, its value, the limit and the remedy.
-struct UsageError {
-  std::string message;
 };
 
 /// Reads defaults, then the environment, then `arguments` (without the program's name), each over

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <string>
 
+#include "server/engine/stability_limits.h"
+
 namespace affine {
 
 struct Config {
-  std::string model;  // FOLDER or NAME=FOLDER as given; ResolveConfig splits it
-  std::string served_model_name;
+  std::string model;              // FOLDER or NAME=FOLDER,... as given; ChooseModels splits it
+  std::string served_model_name;  // NAME,... as given
   std::string device = "cpu";
   std::string dtype = "auto";
   int64_t max_model_len = 0;  // tokens; 0: what the checkpoint allows
@@ -20,20 +22,23 @@ struct Config {
   std::string api_key;
   std::string api_key_file;
 
-  double kv_cache_gib = 0;  // 0: chosen from free memory
-  int64_t block_size = 16;  // tokens
+  double kv_cache_gib = 0;      // of all models; 0: chosen from free memory
+  std::string kv_cache_shares;  // NAME=WEIGHT,... as given; empty: even
+  int64_t block_size = 16;      // tokens
   bool enable_prefix_caching = true;
   int64_t max_num_batched_tokens = 2048;
   int64_t max_prefill_tokens_beside_decodes = 0;  // 0: no bound
   int64_t max_num_seqs = 256;
   int64_t max_num_queued_reqs = 1024;
-  int64_t threads = 0;  // 0: one for each core
+  int64_t threads = 0;  // of all models; 0: one for each core
 
   double shutdown_timeout = 30;  // seconds
   std::string log_level = "info";
   std::string log_format = "auto";
   bool vllm_metrics = true;
   int64_t stability_sample_every = 64;  // steps; 0: never
+  StabilityLimits stability_limits{};   // all but end_requests, which is unstable_action's
+  std::string unstable_action = "log";
 };
 
 }  // namespace affine

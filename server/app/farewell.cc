@@ -46,6 +46,11 @@ int SayFarewell(const Outcome& outcome, const std::string& termination_log) {
   return static_cast<int>(outcome.code);
 }
 
+void EndNow(ServerLog& log, const Outcome& outcome) {
+  log.Close();
+  std::_Exit(SayFarewell(outcome));
+}
+
 void InstallFarewellForUncaught() { std::set_terminate(EndUncaught); }
 
 }  // namespace affine

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/app/stability_limits_flag.h"
+
 namespace affine {
 namespace {
 
 constexpr char kModel[] = "Model";
 constexpr char kPort[] = "Port";
 constexpr char kBatch[] = "Cache and batches";
+constexpr char kStability[] = "Stability of the attention";
 constexpr char kProcess[] = "Process";
 
 }  // namespace
@@ -17,6 +20,7 @@ FlagTable::FlagTable() {
   AddModelFlags();
   AddPortFlags();
   AddBatchFlags();
+  AddStabilityFlags();
   AddProcessFlags();
 }
 
@@ -29,11 +33,12 @@ void FlagTable::Add(const std::string& group, Flag flag, const std::string& valu
 }
 
 void FlagTable::AddModelFlags() {
-  Add(kModel, TextFlag("model", &Config::model), "FOLDER",
-      "Checkpoint folder in Hugging Face layout, or NAME=FOLDER to name it at once. May also be "
-      "given without --model=.");
-  Add(kModel, TextFlag("served_model_name", &Config::served_model_name), "NAME",
-      "Name that requests ask for. Empty: the folder's own name.");
+  Add(kModel, TextFlag("model", &Config::model), "FOLDER,...",
+      "Checkpoint folder in Hugging Face layout, or NAME=FOLDER to name it at once. Several, at "
+      "most 16, are served side by side; requests that name none get the first. A comma in a "
+      "folder's name is written \\,. May also be given without --model=, one argument for each.");
+  Add(kModel, TextFlag("served_model_name", &Config::served_model_name), "NAME,...",
+      "Names that requests ask for, one for each model. Empty: the folders' own names.");
   Add(kModel, TextFlag("device", &Config::device, {"cpu", "cuda"}), "cpu|cuda",
       "Where the model runs. Refused with the reason when it is not there.");
   Add(kModel, TextFlag("dtype", &Config::dtype, {"auto", "float32", "bfloat16"}),
@@ -53,8 +58,8 @@ void FlagTable::AddPortFlags() {
       "", "TCP port for gRPC and HTTP alike. 0: any free one, shown at the start.");
   Add(kPort,
       IntegerFlag("http_threads", &Config::http_threads,
-                  {1, 256, "2 are enough for one model on a small machine", false, false}),
-      "", "Threads for HTTP, JSON, tokenising and detokenising.");
+                  {1, 256, "2 are enough on a small machine", false, false}),
+      "", "Threads for HTTP, JSON, tokenising and detokenising, for all models together.");
   Add(kPort,
       IntegerFlag("max_body_mib", &Config::max_body_mib,
                   {1, 1024, "requests with larger bodies get 413", false, false}),
@@ -73,8 +78,10 @@ void FlagTable::AddBatchFlags() {
       NumberFlag("kv_cache_gib", &Config::kv_cache_gib,
                  {0, 65536, "0 takes a quarter of the free memory, at most 4"}),
       "X",
-      "Memory for the paged key-value cache, in GiB. 0: a quarter of the memory that is free "
-      "before loading, at most 4.");
+      "Memory for the paged key-value caches of all models together, in GiB. 0: a quarter of the "
+      "memory that is free before loading, at most 4.");
+  Add(kBatch, TextFlag("kv_cache_shares", &Config::kv_cache_shares), "NAME=WEIGHT,...",
+      "How several models divide --kv_cache_gib: a weight for each of them. Empty: evenly.");
   Add(kBatch,
       IntegerFlag("block_size", &Config::block_size,
                   {16, 256, "16 shares prefixes at the finest grain", false, true}),
@@ -87,7 +94,7 @@ void FlagTable::AddBatchFlags() {
                    "more tokens in a step let long prompts through faster and "
                    "make everyone else's next token later",
                    false, false}),
-      "", "Most tokens in one step, prompts' and outputs' together.");
+      "", "Most tokens in one step of a model, prompts' and outputs' together.");
   Add(kBatch,
       IntegerFlag("max_prefill_tokens_beside_decodes", &Config::max_prefill_tokens_beside_decodes,
                   {0, 1'048'576, "0 leaves prefill what decodes leave of a step", false, false}),
@@ -98,15 +105,38 @@ void FlagTable::AddBatchFlags() {
   Add(kBatch,
       IntegerFlag("max_num_seqs", &Config::max_num_seqs,
                   {1, 4096, "requests beyond it wait in the queue", false, false}),
-      "", "Most requests that run at once.");
+      "", "Most requests that run at once, for each model by itself.");
   Add(kBatch,
       IntegerFlag("max_num_queued_reqs", &Config::max_num_queued_reqs,
                   {1, 1'000'000, "requests beyond it get 429 at once", false, false}),
-      "", "Most requests that wait.");
+      "", "Most requests that wait, for each model by itself.");
   Add(kBatch,
       IntegerFlag("threads", &Config::threads,
                   {0, 1024, "0 takes one for each core", false, false}),
-      "", "Threads for the model. 0: one for each core.");
+      "",
+      "Threads for the models. 0: one for each core. Several models divide them evenly, rounded "
+      "down, at least one each, because their steps run at the same time.");
+}
+
+void FlagTable::AddStabilityFlags() {
+  Add(kStability,
+      IntegerFlag("stability_sample_every", &Config::stability_sample_every,
+                  {0, 1'000'000, "0 never measures", false, false}),
+      "N",
+      "Measure the stability of the attention in every so many steps of each model, for the "
+      "metrics affine_attention_*. 0: never.");
+  Add(kStability, StabilityLimitsFlag(), "",
+      "How far a request's attention may go. largest_score: the highest q k / sqrt(head size). "
+      "entropy: the lowest entropy of the softmax over a query's keys, in nats, mean over the "
+      "heads of a layer, from 64 keys on. alpha_drift: the highest distance of a head's mean alpha "
+      "from the mean that training left, from 64 queries on. Judged are requests that ask for "
+      "stability and those that --stability_sample_every samples; alpha_drift on the former alone. "
+      "A request that passes a limit is counted in "
+      "affine_attention_unstable_requests_total{limit} and logged with its id. Empty: no limits.");
+  Add(kStability, TextFlag("unstable_action", &Config::unstable_action, {"log", "finish"}),
+      "log|finish",
+      "What becomes of a request that passes a limit. log: it goes on. finish: its answer ends "
+      "there, with the finish reason unstable.");
 }
 
 void FlagTable::AddProcessFlags() {
@@ -123,12 +153,6 @@ void FlagTable::AddProcessFlags() {
       "One JSON object or one line of text for each event, on stderr. auto: text on a terminal.");
   Add(kProcess, BooleanFlag("vllm_metrics", &Config::vllm_metrics), "",
       "Show metrics under vLLM's names too, for dashboards, autoscalers and gateways.");
-  Add(kProcess,
-      IntegerFlag("stability_sample_every", &Config::stability_sample_every,
-                  {0, 1'000'000, "0 never measures", false, false}),
-      "N",
-      "Measure the stability of the attention in every so many steps, for the metrics "
-      "affine_attention_*. 0: never.");
 }
 
 const Flag* FlagTable::Find(std::string_view name) const {

@@ -23,6 +23,7 @@ class FlagTable {
   void AddModelFlags();
   void AddPortFlags();
   void AddBatchFlags();
+  void AddStabilityFlags();
   void AddProcessFlags();
   /// Completes `flag` and keeps it. An empty `value_name` leaves the one that its kind has.
   void Add(const std::string& group, Flag flag, const std::string& value_name, std::string help);

@@ -9,8 +9,9 @@ namespace {
 constexpr size_t kWidth = 96;
 constexpr char kUsage[] =
     R"(Usage: affine_server [FLAGS] FOLDER
+       affine_server [FLAGS] NAME=FOLDER NAME=FOLDER
 
-Serves the language model in FOLDER over gRPC and HTTP on one port.
+Serves the language models in the folders over gRPC and HTTP on one port.
 
 Flags are written --name=value or --name value; - and _ are the same. Booleans are written --name,
 --name=false, --noname or --no-name. Each flag can also be set by the environment variable beside
@@ -52,6 +53,12 @@ std::string Written(const Flag& flag) {
   return flag.boolean() ? "--[no]" + flag.name : "--" + flag.name + "=" + flag.value_name;
 }
 
+/// `text` with a backslash before each `special`.
+std::string Escaped(std::string text, char special) {
+  for (size_t i = 0; (i = text.find(special, i)) != std::string::npos; i += 2) text.insert(i, "\\");
+  return text;
+}
+
 }  // namespace
 
 std::string HelpPage(const FlagTable& table) {
@@ -73,11 +80,8 @@ std::string MarkdownFlags(const FlagTable& table) {
   std::ostringstream page;
   page << "| flag | default | meaning |\n|---|---|---|\n";
   for (const Flag& flag : table.flags()) {
-    std::string written = Written(flag);
-    for (size_t i = 0; (i = written.find('|', i)) != std::string::npos; i += 2) {
-      written.insert(i, "\\");
-    }
-    page << "| `" << written << "` | " << Default(flag) << " | " << flag.help << " |\n";
+    page << "| `" << Escaped(Written(flag), '|') << "` | " << Default(flag) << " | "
+         << Escaped(flag.help, '\\') << " |\n";
   }
   return page.str();
 }

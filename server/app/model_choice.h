@@ -1,21 +1,28 @@
-// Which checkpoint is served, and under which name.
+// Which models are served, from which folders, under which names.
 #pragma once
 
 #include <string>
 #include <variant>
+#include <vector>
 
-#include "server/app/command.h"
 #include "server/app/config.h"
+#include "server/app/usage_error.h"
 
 namespace affine {
+
+/// Most models of one process.
+inline constexpr size_t kMostModels = 16;
 
 struct ModelChoice {
   std::string name;
   std::string folder;
+  double cache_share = 1;  // of the process's cache; all models' add up to 1
 };
 
-/// Splits --model's FOLDER or NAME=FOLDER. Without a name, --served_model_name or else the
-/// folder's own name is taken. A folder with `=` in its name needs a `/` before it ("./a=b").
-std::variant<ModelChoice, UsageError> ChooseModel(const Config& config);
+/// Reads the lists in --model, --served_model_name and --kv_cache_shares: one to kMostModels
+/// models under different names. The first serves requests that name none. In FOLDER and
+/// NAME=FOLDER the equals sign of a name comes before any slash; a folder without a name is called
+/// after itself. Touches the file system only to find the name of a folder like ".".
+std::variant<std::vector<ModelChoice>, UsageError> ChooseModels(const Config& config);
 
 }  // namespace affine

@@ -17,12 +17,16 @@ constexpr char kLogger[] = "affine.load";
 
 }  // namespace
 
-ModelLoading::ModelLoading(ModelLoaders loaders, LoadOptions options, ServerLog& log,
-                           std::function<void()> on_done)
-    : loaders_(std::move(loaders)), options_(std::move(options)), log_(log) {
+ModelLoading::ModelLoading(std::string name, ModelLoaders loaders, LoadOptions options,
+                           ServerLog& log, std::function<void()> on_done)
+    : name_(std::move(name)),
+      loaders_(std::move(loaders)),
+      options_(std::move(options)),
+      log_(log) {
   options_.progress = [this](double share) { Report(share); };
   thread_ = std::thread([this, on_done = std::move(on_done)] {
     result_ = Load();
+    done_ = true;
     on_done();
   });
 }
@@ -57,7 +61,8 @@ std::variant<LoadedModel, Outcome> ModelLoading::Load() {
 
 LoadedModel ModelLoading::LoadBoth() {
   const auto begin = std::chrono::steady_clock::now();
-  log_.Write(LogLevel::kInfo, kLogger, "loading the model", {{"folder", options_.path}});
+  log_.Write(LogLevel::kInfo, kLogger, "loading the model",
+             {{"model", name_}, {"folder", options_.path}});
   LoadedModel loaded;
   loaded.tokenizer = loaders_.tokenizer(options_.path);
   Report(0);
@@ -72,7 +77,8 @@ void ModelLoading::Report(double share) {
   const int quarters = static_cast<int>(share * 4);
   if (quarters <= quarters_told_) return;
   quarters_told_ = quarters;
-  log_.Write(LogLevel::kInfo, kLogger, "loading the model", {{"percent", quarters * 25}});
+  log_.Write(LogLevel::kInfo, kLogger, "loading the model",
+             {{"model", name_}, {"percent", quarters * 25}});
 }
 
 }  // namespace affine

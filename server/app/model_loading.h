@@ -31,13 +31,15 @@ struct LoadedModel {
 
 class ModelLoading {
  public:
-  /// Starts at once and logs its progress to `log`. `on_done` is called on the loading thread
-  /// when Take would not block.
-  ModelLoading(ModelLoaders loaders, LoadOptions options, ServerLog& log,
+  /// Starts at once and logs its progress to `log`, under the served `name`. `on_done` is called on
+  /// the loading thread once done() is true.
+  ModelLoading(std::string name, ModelLoaders loaders, LoadOptions options, ServerLog& log,
                std::function<void()> on_done);
   ~ModelLoading();  // cancels and waits
   /// Gives up at the next report of progress.
   void Cancel() { cancelled_ = true; }
+  /// Take would not block.
+  bool done() const { return done_; }
   /// Waits for the end. Once only. After Cancel the outcome may be kDone.
   std::variant<LoadedModel, Outcome> Take();
 
@@ -46,12 +48,14 @@ class ModelLoading {
   LoadedModel LoadBoth();
   void Report(double share);
 
+  const std::string name_;
   const ModelLoaders loaders_;
   LoadOptions options_;
   ServerLog& log_;
   std::atomic<bool> cancelled_ = false;
   int quarters_told_ = 0;  // of the work, for the loading thread alone
   std::variant<LoadedModel, Outcome> result_;
+  std::atomic<bool> done_ = false;
   std::thread thread_;
 };
 

@@ -9,6 +9,7 @@
 #include <ostream>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "server/app/api_key.h"
 #include "server/app/app.h"
@@ -68,14 +69,15 @@ Outcome Program::Run(std::span<const std::string> arguments, const Environment& 
 }
 
 Outcome Program::Serve(Command command) {
-  auto choice = ChooseModel(command.config);
-  if (const auto* error = std::get_if<UsageError>(&choice)) {
+  auto chosen = ChooseModels(command.config);
+  if (const auto* error = std::get_if<UsageError>(&chosen)) {
     return {ExitCode::kUsage, error->message};
   }
-  const std::string& folder = std::get<ModelChoice>(choice).folder;
-  std::error_code unreadable;
-  if (!std::filesystem::is_directory(folder, unreadable)) {
-    return {ExitCode::kConfig, "--model is '" + folder +
+  auto& choices = std::get<std::vector<ModelChoice>>(chosen);
+  for (const ModelChoice& choice : choices) {
+    std::error_code unreadable;
+    if (std::filesystem::is_directory(choice.folder, unreadable)) continue;
+    return {ExitCode::kConfig, "--model is '" + choice.folder +
                                    "', but there is no such folder; name one that holds " +
                                    "config.json, tokenizer.json and *.safetensors"};
   }
@@ -88,7 +90,7 @@ Outcome Program::Serve(Command command) {
   for (const std::string& warning : command.warnings) {
     log.Write(LogLevel::kWarning, "affine.flags", warning);
   }
-  App app(command.config, std::get<ModelChoice>(choice), version_, {inbox, log, out_, loaders_});
+  App app(command.config, std::move(choices), version_, {inbox, log, out_, loaders_});
   return app.Run();
 }
 

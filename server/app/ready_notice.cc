@@ -13,10 +13,15 @@ std::string ShellQuoted(const std::string& text) {
   return quoted + "'";
 }
 
-std::string OneDecimal(double value) {
+std::string LoadTime(const ReadyNotice::Model& model) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.1f", value);
+  std::snprintf(text, sizeof text, "%.1f s", model.load_seconds);
   return text;
+}
+
+std::string Described(const ReadyNotice::Model& model) {
+  return model.name + " (" + model.info.architecture + ", " + model.info.dtype + ", " +
+         model.info.device + ")";
 }
 
 }  // namespace
@@ -29,14 +34,21 @@ std::string ReadyNotice::Address() const {
   return "http://" + name + ":" + std::to_string(port);
 }
 
-std::string ReadyNotice::Text(const ModelInfo& info) const {
-  const nlohmann::ordered_json body = {{"model", model_name},
+std::string ReadyNotice::Text() const {
+  std::string text = "affine_server " + version + " serves ";
+  const std::string place = " on " + Address() + ", gRPC and HTTP";
+  if (models.size() == 1) {
+    text += Described(models[0]) + place + ", loaded in " + LoadTime(models[0]) + "\n";
+  } else {
+    text += std::to_string(models.size()) + " models" + place + ":\n";
+    for (const Model& model : models) {
+      text += "  " + Described(model) + ", loaded in " + LoadTime(model) + "\n";
+    }
+  }
+  const nlohmann::ordered_json body = {{"model", models[0].name},
                                        {"prompt", "The capital of France is"},
                                        {"max_tokens", 32},
                                        {"temperature", 0}};
-  std::string text = "affine_server " + version + " serves " + model_name + " (" +
-                     info.architecture + ", " + info.dtype + ", " + info.device + ") on " +
-                     Address() + ", gRPC and HTTP, loaded in " + OneDecimal(load_seconds) + " s\n";
   text += "Try: curl " + Address() + "/v1/completions -H 'Content-Type: application/json' ";
   if (needs_key) text += "-H \"Authorization: Bearer $AFFINE_API_KEY\" ";
   return text + "-d " + ShellQuoted(body.dump()) + "\n";

@@ -1,6 +1,7 @@
 // A step plan in the model's words.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "model/language_model.h"
@@ -17,6 +18,8 @@ class BatchBuilder {
   /// Slices in the plan's order, viewing the sequences' own tokens and tables: valid until these
   /// change, or the next call.
   StepBatch Build(const StepPlan& plan);
+  /// The latest batch's, to be marked further.
+  std::span<SequenceSlice> slices() { return slices_; }
 
  private:
   LiveRequests& live_;

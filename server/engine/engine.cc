@@ -1,5 +1,6 @@
 #include "server/engine/engine.h"
 
+#include <chrono>
 #include <exception>
 #include <span>
 #include <string>
@@ -38,8 +39,9 @@ Engine::Engine(LanguageModel& model, const EngineOptions& options, const Clock& 
       publisher_(observer),
       live_(model.info(), scheduler_, publisher_),
       batch_builder_(live_),
-      commit_(scheduler_, live_, publisher_, observer),
-      stability_sample_every_(options.stability_sample_every) {
+      watch_(model.info(), options.stability_sample_every, options.stability_limits, live_,
+             observer),
+      commit_(scheduler_, live_, publisher_, observer, watch_) {
   UpdateLoad(0);
 }
 
@@ -142,8 +144,8 @@ void Engine::NotePlan(const StepPlan& plan, Clock::Time now, StepReport* report)
 
 // A step that throws ends the sequences it was for, and those alone.
 void Engine::StepAndCommit(const StepPlan& plan, StepReport* report) {
-  StepBatch batch = batch_builder_.Build(plan);
-  batch.observe = ObserveNext();
+  const StepBatch batch = batch_builder_.Build(plan);
+  watch_.Prepare(plan, batch_builder_.slices());
   const Clock::Time before = clock_.Now();
   std::span<const SliceResult> results;
   try {
@@ -160,17 +162,13 @@ void Engine::StepAndCommit(const StepPlan& plan, StepReport* report) {
   }
   const Clock::Time after = clock_.Now();
   report->model = after - before;
+  report->observation = std::chrono::duration_cast<Clock::Duration>(
+      std::chrono::duration<double>(model_.observation_seconds()));
   for (const PlannedSlice& slice : plan.slices) {
     (slice.decode ? report->decode_tokens : report->prefill_tokens) += slice.count;
   }
+  watch_.Collect(plan);
   report->sampled_tokens = commit_.Apply(plan, results, after);
-  if (batch.observe) observer_.OnStability(model_.stability());
-}
-
-bool Engine::ObserveNext() {
-  if (stability_sample_every_ == 0 || ++steps_unobserved_ < stability_sample_every_) return false;
-  steps_unobserved_ = 0;
-  return true;
 }
 
 // The load is settled before clients hear, so that who has its finish finds its blocks free.

@@ -12,6 +12,8 @@
 #include "server/engine/engine_observer.h"
 #include "server/engine/live_requests.h"
 #include "server/engine/publisher.h"
+#include "server/engine/stability_limits.h"
+#include "server/engine/stability_watch.h"
 #include "server/engine/step_commit.h"
 #include "server/request/clock.h"
 #include "server/request/completion_engine.h"
@@ -28,8 +30,9 @@ struct EngineOptions {
   int32_t max_num_queued_reqs = 1024;     // most requests accepted and not running; at least 1
   int32_t max_prefill_tokens_beside_decodes = 0;  // in a step that decodes; 0: no bound of its own
   bool enable_prefix_caching = true;
-  int32_t stability_sample_every = 0;  // every so many steps the attention is observed; 0: never
-  HashKey prefix_hash_key{};           // random, drawn anew for each process
+  int32_t stability_sample_every = 0;  // every so many steps the attention is sampled; 0: never
+  StabilityLimits stability_limits{};
+  HashKey prefix_hash_key{};  // random, drawn anew for each process
 };
 
 /// Submit, Cancel, load, Drain, Stop and WaitIdle are thread-safe. Run and RunOnce are for one
@@ -67,7 +70,6 @@ class Engine final : public CompletionEngine {
  private:
   bool TakeInbox();
   void NotePlan(const StepPlan& plan, Clock::Time now, StepReport* report);
-  bool ObserveNext();
   void StepAndCommit(const StepPlan& plan, StepReport* report);
   void Publish();
   void UpdateLoad(int32_t started);
@@ -83,11 +85,10 @@ class Engine final : public CompletionEngine {
   Publisher publisher_;
   LiveRequests live_;
   BatchBuilder batch_builder_;
+  StabilityWatch watch_;
   StepCommit commit_;
   Inbox inbox_;
   bool stopped_ = false;
-  const int32_t stability_sample_every_;
-  int32_t steps_unobserved_ = 0;  // since the latest observed step
   mutable std::mutex load_mutex_;
   EngineLoad load_;  // guarded by load_mutex_; `waiting` is the queue's to say
 };

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "model/stability.h"
+#include "server/engine/stability_limits.h"
 #include "server/request/completion_engine.h"
 #include "server/request/token_sink.h"
 
@@ -15,8 +16,9 @@ struct StepReport {
   int32_t prefill_tokens = 0;  // prompt tokens computed in the step
   int32_t decode_tokens = 0;   // sequences that took one token further
   int32_t sampled_tokens = 0;
-  Clock::Duration duration{};  // plan, model step, commit and publish
-  Clock::Duration model{};     // of that, inside the model
+  Clock::Duration duration{};     // plan, model step, commit and publish
+  Clock::Duration model{};        // of that, inside the model
+  Clock::Duration observation{};  // of that, measuring the attention
   EngineLoad load;
   int64_t prefix_queries = 0;  // prompt tokens looked up in the prefix cache in this step
   int64_t prefix_hits = 0;     // of those, found
@@ -32,8 +34,10 @@ class EngineObserver {
   /// first.
   virtual void OnInterTokenGap(Clock::Duration gap) = 0;
   virtual void OnFinish(const Request& request, const RequestFinish& finish) = 0;
-  /// What one observed step measured, [layers, heads]; see LanguageModel::stability.
+  /// What one sampled step measured, [layers, heads].
   virtual void OnStability(std::span<const HeadStability> heads) = 0;
+  /// The request's attention passed a limit; once for each request and limit.
+  virtual void OnUnstable(const Request& request, const LimitBreach& breach) = 0;
 };
 
 }  // namespace affine

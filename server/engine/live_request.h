@@ -1,6 +1,8 @@
 // One accepted request, from the inbox to its finish.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "model/language_model.h"
@@ -18,6 +20,10 @@ struct LiveRequest {
   Clock::Time last_token{};
   bool owes_prompt_scores = false;         // asked for and not delivered yet
   std::vector<ScoredToken> prompt_scores;  // of tokens 1.., as far as computed; until delivered
+  // With request.stability.
+  std::shared_ptr<std::vector<HeadStability>> stability;  // [layers, heads]; null before any
+  int32_t observed_end = 0;  // positions [0, observed_end) are in `stability`
+  uint32_t breaches = 0;     // a bit for each StabilityLimit that was told
 };
 
 /// How a request ends.

@@ -21,7 +21,7 @@ void LiveRequests::Add(uint64_t handle, Request request) {
   sequence.prompt_length = prompt_length;
   sequence.max_length =
       prompt_length + std::min(request.max_tokens, info_.max_model_len - prompt_length);
-  sequence.lookup_prefix = !live->owes_prompt_scores;
+  sequence.lookup_prefix = !live->owes_prompt_scores && !request.stability;
   sequence.cache_salt = request.cache_salt;
   sequence.tokens = request.prompt;
   if (request.deadline) deadlines_.emplace(*request.deadline, handle);
@@ -45,6 +45,7 @@ void LiveRequests::End(LiveRequest& live, Ending ending, TokenEvent event, Clock
   finish.stop_token = ending.stop_token;
   finish.first_write = live.request.sink->first_write();
   finish.finished = now;
+  finish.stability = live.stability;
   event.finish = std::move(finish);
   const auto place = by_handle_.find(handle);
   std::unique_ptr<LiveRequest> ended = std::move(place->second);

@@ -8,14 +8,18 @@
 namespace affine {
 
 StepCommit::StepCommit(Scheduler& scheduler, LiveRequests& live, Publisher& publisher,
-                       EngineObserver& observer)
-    : scheduler_(scheduler), live_(live), publisher_(publisher), observer_(observer) {}
+                       EngineObserver& observer, const StabilityWatch& watch)
+    : scheduler_(scheduler),
+      live_(live),
+      publisher_(publisher),
+      observer_(observer),
+      watch_(watch) {}
 
 int32_t StepCommit::Apply(const StepPlan& plan, std::span<const SliceResult> results,
                           Clock::Time now) {
   int32_t sampled = 0;
   for (size_t i = 0; i < plan.slices.size(); ++i) {
-    if (ApplySlice(plan.slices[i], results[i], now)) ++sampled;
+    if (ApplySlice(plan.slices[i], results[i], watch_.Ends(i), now)) ++sampled;
   }
   return sampled;
 }
@@ -27,23 +31,24 @@ void StepCommit::Fail(const StepPlan& plan, const RequestError& error, Clock::Ti
 }
 
 // True if a token was sampled.
-bool StepCommit::ApplySlice(const PlannedSlice& slice, const SliceResult& result, Clock::Time now) {
+bool StepCommit::ApplySlice(const PlannedSlice& slice, const SliceResult& result, bool unstable,
+                            Clock::Time now) {
   Sequence& sequence = *slice.sequence;
   LiveRequest& live = live_.Of(sequence);
   if (!result.finite) {
-    live_.EndWithError(live,
-                       {.cause = ErrorCause::kNonFinite,
-                        .message = "the model's logits were not finite after token " +
-                                   std::to_string(slice.end()) + " of this sequence",
-                        .param = {},
-                        .retry_after_seconds = 0},
-                       now);
+    EndNonFinite(live, slice.end(), now);
     return false;
   }
   const bool samples = slice.sample();
   const bool reached_end = slice.end() == sequence.length();
-  scheduler_.Commit(slice);
   TokenEvent event;
+  if (unstable) {
+    CollectPromptScores(live, slice, result, &event);
+    live_.End(live, {.reason = FinishReason::kUnstable, .error = {}, .stop_token = {}},
+              std::move(event), now);
+    return false;
+  }
+  scheduler_.Commit(slice);
   CollectPromptScores(live, slice, result, &event);
   std::optional<Ending> ending;
   if (samples) {
@@ -65,6 +70,17 @@ bool StepCommit::ApplySlice(const PlannedSlice& slice, const SliceResult& result
   return samples;
 }
 
+void StepCommit::EndNonFinite(LiveRequest& live, int32_t tokens, Clock::Time now) {
+  observer_.OnUnstable(live.request, {.limit = StabilityLimit::kNonFinite});
+  live_.EndWithError(live,
+                     {.cause = ErrorCause::kNonFinite,
+                      .message = "the model's logits were not finite after token " +
+                                 std::to_string(tokens) + " of this sequence",
+                      .param = {},
+                      .retry_after_seconds = 0},
+                     now);
+}
+
 void StepCommit::CollectPromptScores(LiveRequest& live, const PlannedSlice& slice,
                                      const SliceResult& result, TokenEvent* event) const {
   if (!live.owes_prompt_scores) return;
@@ -72,7 +88,7 @@ void StepCommit::CollectPromptScores(LiveRequest& live, const PlannedSlice& slic
   if (slice.end() < live.sequence.prompt_length) return;
   event->prompt = std::exchange(live.prompt_scores, {});
   live.owes_prompt_scores = false;
-  live.sequence.lookup_prefix = true;
+  live.sequence.lookup_prefix = !live.request.stability;
 }
 
 void StepCommit::AppendToken(LiveRequest& live, const ScoredToken& token, Clock::Time now) {

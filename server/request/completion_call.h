@@ -11,6 +11,7 @@
 
 #include "server/request/completion_params.h"
 #include "server/request/served_models.h"
+#include "server/request/stability_summary.h"
 #include "server/request/token_sink.h"
 
 namespace affine {
@@ -25,6 +26,8 @@ struct CompletionEnd {
   FinishReason reason = FinishReason::kStop;
   std::optional<RequestError> error;  // set exactly with kError
   CompletionUsage usage;
+  /// With `stability`, and never with kError; null otherwise.
+  std::shared_ptr<const StabilitySummary> stability;
 };
 
 /// A settled piece of the answer. Pieces concatenate to the whole: text byte for byte, ids one by

@@ -32,6 +32,8 @@ struct CompletionParams {
   int64_t priority = 0;
   std::string cache_salt;
   std::optional<int64_t> timeout_ms;
+  bool stability = false;
+  bool stability_heads = false;
   std::optional<Clock::Time> deadline;  // of the RPC itself
   Clock::Time arrival{};
 };

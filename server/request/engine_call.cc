@@ -13,7 +13,8 @@ EngineCall::Plan EngineCall::PlanOf(const ValidatedRequest& validated) {
           request.sampling.top_log_probs >= 0,
           validated.echo_text,
           validated.stop,
-          validated.skip_special_tokens};
+          validated.skip_special_tokens,
+          validated.stability_heads};
 }
 
 EngineCall::EngineCall(Plan plan, const ServedModel& model, std::shared_ptr<TokenQueue> queue,
@@ -82,7 +83,17 @@ CompletionEnd EngineCall::EndOf(RequestFinish finish) {
   }
   if (assembler_.Finish()) stopped_ = true;
   end.reason = stopped_ ? FinishReason::kStop : finish.reason;
+  if (finish.stability) end.stability = SummaryOf(*finish.stability);
   return end;
+}
+
+std::shared_ptr<const StabilitySummary> EngineCall::SummaryOf(
+    std::span<const HeadStability> heads) const {
+  const ModelInfo& info = model_.engine->info();
+  const bool affine = info.attention.affine.has_value();
+  auto summary = std::make_shared<StabilitySummary>(Summarize(heads, info.num_heads, affine));
+  if (plan_.stability_heads) summary->heads = MatricesOf(heads, info.num_heads, affine);
+  return summary;
 }
 
 }  // namespace affine

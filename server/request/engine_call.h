@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ class EngineCall final : public CompletionCall {
     std::string echo_text;
     std::vector<std::string> stop;
     bool skip_special_tokens = true;
+    bool stability_heads = false;
   };
   static Plan PlanOf(const ValidatedRequest& validated);
 
@@ -47,6 +49,7 @@ class EngineCall final : public CompletionCall {
   void Take(TokenEvent event, CompletionChunk& chunk);
   void TakeToken(ScoredToken token, CompletionChunk& chunk);
   CompletionEnd EndOf(RequestFinish finish);
+  std::shared_ptr<const StabilitySummary> SummaryOf(std::span<const HeadStability> heads) const;
 
   const Plan plan_;
   const ServedModel& model_;

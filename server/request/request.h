@@ -21,6 +21,7 @@ struct Request {
   std::vector<int32_t>
       stop_token_ids;      // sorted; any of them ends the output, itself included in it
   int32_t priority = 0;    // lower is served first, as in vLLM
+  bool stability = false;  // observe the attention at every position, prompt and output
   std::string cache_salt;  // requests share cached prefixes only under the same salt
   std::optional<Clock::Time> deadline;
   Clock::Time arrival;              // of the RPC at the front door

@@ -1,4 +1,5 @@
-// Why a request was not, or not wholly, answered. One table in server/api maps causes to codes.
+// Why a request was not, or not wholly, answered. One table in server/api maps
+// causes to codes.
 #pragma once
 
 #include <exception>
@@ -17,7 +18,8 @@ enum class ErrorCause {
   kCancelled,        // the caller went away or cancelled
   kNonFinite,        // this sequence's logits were not finite
   kInternal,         // a fault of the server's own
-  kUnauthenticated,  // an API key is asked for, and none or a wrong one was given
+  kUnauthenticated,  // an API key is asked for, and none or a wrong one was
+                     // given
 };
 
 struct RequestError {
@@ -25,8 +27,10 @@ struct RequestError {
   std::string message;
   std::string param;            // the field at fault, as the caller spells it; may be empty
   int retry_after_seconds = 0;  // with kFull and kUnavailable: a hint; 0 leaves it to the edge
-  // For the log, where `message` repeats text that the caller sent: the same without that text.
+  // For the log, where `message` repeats text that the caller sent: the same
+  // without that text.
   std::string log_message = {};
+  std::string model_name = {};  // for the metrics: which served model refused; empty: none
   const std::string& MessageForLog() const { return log_message.empty() ? message : log_message; }
 };
 

@@ -93,6 +93,13 @@ Checked CheckNames(const CompletionParams& params) {
   return std::nullopt;
 }
 
+Checked CheckStability(const CompletionParams& params) {
+  if (params.stability || !params.stability_heads) return std::nullopt;
+  return BadInput("stability_heads",
+                  "`stability_heads` is true and `stability` is false; set `stability` to true as "
+                  "well, or leave `stability_heads` out");
+}
+
 /// Narrows `ids` to the model's type once every one is in its vocabulary.
 template <typename Id>
 Checked TakeIds(std::string_view field, const std::vector<Id>& ids, const ModelInfo& model,
@@ -202,6 +209,7 @@ std::variant<ValidatedRequest, RequestError> RequestValidator::Validate(Completi
   if (Checked error = CheckNumbers(params, model_)) return *error;
   if (Checked error = CheckStops(params)) return *error;
   if (Checked error = CheckNames(params)) return *error;
+  if (Checked error = CheckStability(params)) return *error;
   ValidatedRequest out;
   Request& request = out.request;
   if (Checked error = TakeStopTokens(params, model_, request)) return *error;
@@ -210,11 +218,13 @@ std::variant<ValidatedRequest, RequestError> RequestValidator::Validate(Completi
   request.id = params.request_id.empty() ? NewRequestId() : std::move(params.request_id);
   request.sampling = SamplingOf(params, model_, fresh_seed);
   request.priority = static_cast<int32_t>(params.priority);
+  request.stability = params.stability;
   request.cache_salt = std::move(params.cache_salt);
   request.deadline = DeadlineOf(params);
   request.arrival = params.arrival;
   out.stop = std::move(params.stop);
   out.skip_special_tokens = params.skip_special_tokens;
+  out.stability_heads = params.stability_heads;
   return out;
 }
 

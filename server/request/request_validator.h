@@ -20,6 +20,7 @@ struct ValidatedRequest {
   std::vector<std::string> stop;
   std::string echo_text;  // comes before the answer; empty without echo
   bool skip_special_tokens = true;
+  bool stability_heads = false;
 };
 
 /// Thread-safe. Keeps references: both outlive it.

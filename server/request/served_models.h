@@ -11,6 +11,7 @@
 #include "model/tokenizer.h"
 #include "server/request/completion_engine.h"
 #include "server/request/request_error.h"
+#include "server/request/stability_source.h"
 
 namespace affine {
 
@@ -19,6 +20,7 @@ struct ServedModel {
   CompletionEngine* engine = nullptr;    // outlives ServedModels
   const Tokenizer* tokenizer = nullptr;  // outlives ServedModels
   int64_t created_unix_seconds = 0;
+  const StabilitySource* stability = nullptr;  // outlives ServedModels; null: nothing is observed
 };
 
 /// Thread-safe. Models are added once loaded and stay; pointers to them stay valid.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -12,9 +13,10 @@
 namespace affine {
 
 enum class FinishReason {
-  kStop,    // a stop token (an end-of-text id is one) or, set by the text side, a stop string
-  kLength,  // max_tokens, or the model's length
-  kError,   // RequestFinish::error says which
+  kStop,      // a stop token (an end-of-text id is one) or, set by the text side, a stop string
+  kLength,    // max_tokens, or the model's length
+  kUnstable,  // its attention passed a limit that ends requests
+  kError,     // RequestFinish::error says which
 };
 
 /// Counts and times of a finished request, for the answer, the log line and the metrics.
@@ -31,6 +33,9 @@ struct RequestFinish {
   std::optional<Clock::Time> first_token;
   std::optional<Clock::Time> first_write;  // TokenSink::first_write at the end
   Clock::Time finished;
+  /// [layers, heads]: what the attention did at every position that was computed; null unless
+  /// Request::stability asked for it.
+  std::shared_ptr<const std::vector<HeadStability>> stability;
 };
 
 /// What one step produced for one request.

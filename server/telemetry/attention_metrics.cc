@@ -22,7 +22,15 @@ AttentionMetrics::AttentionMetrics(prometheus::Registry& registry, const std::st
     : window_(info.num_layers, info.num_heads),
       steps_(NewCounter(registry, {{"model_name", model_name}},
                         "affine_attention_observed_steps_total",
-                        "Steps whose attention was measured.")) {
+                        "Steps whose attention was sampled.")),
+      seconds_(NewCounter(registry, {{"model_name", model_name}},
+                          "affine_attention_observation_seconds_total",
+                          "Seconds of the model's steps that went into measuring attention.")) {
+  for (const StabilityLimit limit : kStabilityLimits) {
+    unstable_[limit] = NewCounter(
+        registry, {{"model_name", model_name}, {"limit", std::string(NameOf(limit))}},
+        "affine_attention_unstable_requests_total", "Requests whose attention passed a limit.");
+  }
   for (int32_t i = 0; i < info.num_layers; ++i) {
     layers_.push_back(MakeLayer(
         registry, {{"model_name", model_name}, {"layer", std::to_string(i)}}, info.attention));
@@ -77,8 +85,16 @@ void AttentionMetrics::OnStability(std::span<const HeadStability> heads) {
   }
 }
 
+void AttentionMetrics::OnUnstable(const Request&, const LimitBreach& breach) {
+  unstable_.at(breach.limit)->Increment();
+}
+
+void AttentionMetrics::OnStep(const StepReport& report) {
+  seconds_->Increment(std::chrono::duration<double>(report.observation).count());
+}
+
 void AttentionMetrics::Refresh() {
-  const std::vector<HeadStability> sums = window_.Sum();
+  const std::vector<HeadStability> sums = window_.Snapshot().sums;
   for (size_t i = 0; i < layers_.size(); ++i) {
     Show(layers_[i], std::span(sums).subspan(i * window_.heads(), window_.heads()));
   }

@@ -5,12 +5,14 @@
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "model/model_info.h"
 #include "server/engine/engine_observer.h"
+#include "server/request/stability_source.h"
 #include "server/telemetry/stability_window.h"
 
 namespace affine {
@@ -18,19 +20,20 @@ namespace affine {
 /// Gauges are means over all heads and observed queries of the window's steps (the largest score:
 /// the largest), set at each scrape; counters count from the start. Series of alpha exist for
 /// affine models alone, of the sink for models that have one: 12 a layer at most. Thread-safe.
-class AttentionMetrics final : public EngineObserver {
+class AttentionMetrics final : public EngineObserver, public StabilitySource {
  public:
   AttentionMetrics(prometheus::Registry& registry, const std::string& model_name,
                    const ModelInfo& info);
 
   void OnStability(std::span<const HeadStability> heads) override;
-  void OnStep(const StepReport&) override {}
+  void OnUnstable(const Request& request, const LimitBreach& breach) override;
+  void OnStep(const StepReport& report) override;
   void OnInterTokenGap(Clock::Duration) override {}
   void OnFinish(const Request&, const RequestFinish&) override {}
   /// Brings the gauges up to date. Called before each scrape.
   void Refresh();
 
-  const StabilityWindow& window() const { return window_; }
+  StabilitySnapshot Snapshot() const override { return window_.Snapshot(); }
 
  private:
   struct Layer {
@@ -46,7 +49,8 @@ class AttentionMetrics final : public EngineObserver {
 
   StabilityWindow window_;
   std::vector<Layer> layers_;
-  prometheus::Counter* steps_;
+  prometheus::Counter *steps_, *seconds_;
+  std::map<StabilityLimit, prometheus::Counter*> unstable_;
 };
 
 }  // namespace affine

@@ -21,6 +21,8 @@ std::string_view ReasonName(FinishReason reason) {
       return "stop";
     case FinishReason::kLength:
       return "length";
+    case FinishReason::kUnstable:
+      return "unstable";
     case FinishReason::kError:
       return "error";
   }
@@ -78,7 +80,17 @@ void RequestLog::OnFinish(const Request& request, const RequestFinish& finish) {
   log_.Write(level, kLogger, "request finished", fields);
 }
 
-void RequestLog::OnRefused(const std::string& request_id, const RequestError& error) {
+// What is not finite ends the request, and its line says so.
+void RequestLog::OnUnstable(const Request& request, const LimitBreach& breach) {
+  if (breach.limit == StabilityLimit::kNonFinite) return;
+  LogFields fields = {{"request_id", request.id},      {"model", model_name_},
+                      {"limit", NameOf(breach.limit)}, {"value", breach.value},
+                      {"bound", breach.bound},         {"layer", breach.layer}};
+  if (breach.head >= 0) fields["head"] = breach.head;
+  log_.Write(LogLevel::kWarning, kLogger, "attention unstable", fields);
+}
+
+void RefusalLog::Write(const std::string& request_id, const RequestError& error) {
   LogFields fields = {{"request_id", request_id}};
   const LogLevel level = AddError(error, &fields);
   log_.Write(level, kLogger, "request refused", fields);

@@ -1,10 +1,9 @@
-// One line for each request that finished or was refused; prompts, outputs and other texts of
-// callers never, ids of requests apart.
+// One line for each request that finished, was refused, or whose attention passed a limit; prompts,
+// outputs and other texts of callers never, ids of requests apart.
 #pragma once
 
 #include <string>
 
-#include "server/api/api_server.h"
 #include "server/engine/engine_observer.h"
 #include "server/telemetry/server_log.h"
 
@@ -15,7 +14,7 @@ namespace affine {
 /// an error, its cause, text and parameter. A time that there was not is left out. ttft_ms runs to
 /// the first token's write to the caller's stream; if the answer is no stream, or ended in the
 /// engine before that write, until the engine had the token.
-class RequestLog final : public EngineObserver, public ApiObserver {
+class RequestLog final : public EngineObserver {
  public:
   /// `log` outlives this. `model_name` is the name that the model is served under.
   RequestLog(ServerLog& log, std::string model_name);
@@ -23,12 +22,23 @@ class RequestLog final : public EngineObserver, public ApiObserver {
   void OnInterTokenGap(Clock::Duration gap) override {}
   void OnFinish(const Request& request, const RequestFinish& finish) override;
   void OnStability(std::span<const HeadStability>) override {}  // AttentionMetrics shows it
-  void OnRefused(const std::string& request_id, const RequestError& error) override;
-  void OnFirstToken(Clock::Duration since_arrival) override {}
+  void OnUnstable(const Request& request, const LimitBreach& breach) override;
 
  private:
   ServerLog& log_;
   const std::string model_name_;
+};
+
+/// What never reached an engine. Lines carry request_id, code, cause, text and parameter.
+/// Thread-safe.
+class RefusalLog {
+ public:
+  /// `log` outlives this.
+  explicit RefusalLog(ServerLog& log) : log_(log) {}
+  void Write(const std::string& request_id, const RequestError& error);
+
+ private:
+  ServerLog& log_;
 };
 
 }  // namespace affine

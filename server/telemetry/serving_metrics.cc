@@ -3,7 +3,6 @@
 #include <span>
 #include <vector>
 
-#include "server/api/errors/error_table.h"
 #include "server/telemetry/histogram_edges.h"
 
 namespace affine {
@@ -31,32 +30,20 @@ class SeriesMaker {
     return &prometheus::BuildHistogram().Name(name).Help(help).Register(registry_).Add(
         labels_, std::vector<double>(edges.begin(), edges.end()));
   }
-  CauseCounters CounterByCause(const char* name, const char* help) {
-    CauseCounters counters{};
-    for (size_t i = 0; i < kErrorCauses.size(); ++i) {
-      counters[i] = Counter(name, help, {{"cause", std::string(CodesOf(kErrorCauses[i]).code)}});
-    }
-    return counters;
-  }
 
  private:
   prometheus::Registry& registry_;
   const prometheus::Labels labels_;
 };
 
-/// A cause that the list lacks counts as the last one, kInternal.
-void Count(const CauseCounters& counters, ErrorCause cause) {
-  size_t i = 0;
-  while (i + 1 < kErrorCauses.size() && kErrorCauses[i] != cause) ++i;
-  counters[i]->Increment();
-}
-
 constexpr char kFinished[] = "affine_requests_finished_total";
 constexpr char kFinishedHelp[] = "Requests that left the engine, by the reason they ended.";
 
 }  // namespace
 
-ServingMetrics::ServingMetrics(prometheus::Registry& registry, const std::string& model_name) {
+ServingMetrics::ServingMetrics(prometheus::Registry& registry, const std::string& model_name)
+    : failed_(registry, model_name, "affine_requests_failed_total",
+              "Requests that the engine took and did not complete, by cause.") {
   SeriesMaker make(registry, model_name);
   running_ = make.Gauge("affine_num_requests_running", "Sequences that hold cache blocks.");
   waiting_ = make.Gauge("affine_num_requests_waiting", "Requests accepted and not running.");
@@ -76,10 +63,7 @@ ServingMetrics::ServingMetrics(prometheus::Registry& registry, const std::string
   finished_length_ = make.Counter(kFinished, kFinishedHelp, {{"finished_reason", "length"}});
   finished_abort_ = make.Counter(kFinished, kFinishedHelp, {{"finished_reason", "abort"}});
   finished_error_ = make.Counter(kFinished, kFinishedHelp, {{"finished_reason", "error"}});
-  failed_ = make.CounterByCause("affine_requests_failed_total",
-                                "Requests that the engine took and did not complete, by cause.");
-  refused_ = make.CounterByCause("affine_requests_refused_total",
-                                 "Calls answered with an error before an engine had them.");
+  finished_unstable_ = make.Counter(kFinished, kFinishedHelp, {{"finished_reason", "unstable"}});
   first_token_ = make.Histogram(
       "affine_time_to_first_token_seconds",
       "From the arrival of a request to the first token's write to its stream.", FirstTokenEdges());
@@ -134,25 +118,27 @@ void ServingMetrics::OnFinish(const Request& request, const RequestFinish& finis
       prefill_time_->Observe(Seconds(*finish.first_token - *finish.first_scheduled));
     }
   }
+  CountEnd(finish);
+}
+
+void ServingMetrics::CountEnd(const RequestFinish& finish) {
   switch (finish.reason) {
     case FinishReason::kStop:
       return finished_stop_->Increment();
     case FinishReason::kLength:
       return finished_length_->Increment();
+    case FinishReason::kUnstable:
+      return finished_unstable_->Increment();
     case FinishReason::kError:
       break;
   }
   const ErrorCause cause = finish.error ? finish.error->cause : ErrorCause::kInternal;
-  Count(failed_, cause);
+  failed_.Increment(cause);
   const bool aborted = cause == ErrorCause::kCancelled || cause == ErrorCause::kDeadline;
   (aborted ? finished_abort_ : finished_error_)->Increment();
 }
 
-void ServingMetrics::OnRefused(const std::string& request_id, const RequestError& error) {
-  Count(refused_, error.cause);
-}
-
-void ServingMetrics::OnFirstToken(Clock::Duration since_arrival) {
+void ServingMetrics::CountFirstToken(Clock::Duration since_arrival) {
   first_token_->Observe(Seconds(since_arrival));
 }
 

@@ -1,4 +1,5 @@
-// What the engine and the edge report of one served model, as Prometheus series.
+// What the engine and the edge report of one served model's requests, as
+// Prometheus series.
 #pragma once
 
 #include <prometheus/counter.h>
@@ -6,48 +7,43 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
-#include <array>
 #include <atomic>
 #include <string>
 
-#include "server/api/api_server.h"
 #include "server/engine/engine_observer.h"
-#include "server/request/request_error.h"
+#include "server/telemetry/cause_counters.h"
 
 namespace affine {
 
-/// Every cause: the closed set of the label `cause`, one counter each.
-inline constexpr std::array kErrorCauses = {
-    ErrorCause::kBadInput,    ErrorCause::kUnauthenticated, ErrorCause::kUnknownModel,
-    ErrorCause::kNotFound,    ErrorCause::kTooLarge,        ErrorCause::kFull,
-    ErrorCause::kUnavailable, ErrorCause::kDeadline,        ErrorCause::kCancelled,
-    ErrorCause::kNonFinite,   ErrorCause::kInternal};
-
-/// One counter for each cause, in the order of kErrorCauses.
-using CauseCounters = std::array<prometheus::Counter*, kErrorCauses.size()>;
-
-/// Thread-safe. Every series is made in the constructor, so that observing an event only adds to
-/// atomics and to histograms of fixed size: nothing is allocated on the engine's thread. Labels
-/// come from closed sets: the served name, finish reasons, error causes.
-class ServingMetrics final : public EngineObserver, public ApiObserver {
+/// Thread-safe. Every series is made in the constructor, so that observing an
+/// event only adds to atomics and to histograms of fixed size: nothing is
+/// allocated on the engine's thread. Labels come from closed sets: the served
+/// name, finish reasons, error causes.
+class ServingMetrics final : public EngineObserver {
  public:
-  /// `registry` outlives this. `model_name` is the name that the model is served under.
+  /// `registry` outlives this. `model_name` is the name that the model is
+  /// served under.
   ServingMetrics(prometheus::Registry& registry, const std::string& model_name);
 
   void OnStep(const StepReport& report) override;
   void OnInterTokenGap(Clock::Duration gap) override;
   void OnFinish(const Request& request, const RequestFinish& finish) override;
-  void OnStability(std::span<const HeadStability>) override {}  // AttentionMetrics shows it
-  void OnRefused(const std::string& request_id, const RequestError& error) override;
-  void OnFirstToken(Clock::Duration since_arrival) override;
+  void OnStability(std::span<const HeadStability>) override {}     // AttentionMetrics shows it
+  void OnUnstable(const Request&, const LimitBreach&) override {}  // AttentionMetrics, too
 
-  /// From now on Refresh reads `engine`, which outlives this or is replaced by nullptr first.
+  /// A request's first token was handed to its stream, or, without one, the
+  /// engine had it.
+  void CountFirstToken(Clock::Duration since_arrival);
+
+  /// From now on Refresh reads `engine`, which outlives this or is replaced by
+  /// nullptr first.
   void WatchEngine(const CompletionEngine* engine) { engine_.store(engine); }
-  /// Sets the gauges to the engine's load of this moment: requests also come and go between
-  /// steps. Called before each scrape.
+  /// Sets the gauges to the engine's load of this moment: requests also come
+  /// and go between steps. Called before each scrape.
   void Refresh();
 
  private:
+  void CountEnd(const RequestFinish& finish);
   void SetLoad(const EngineLoad& load);
 
   std::atomic<const CompletionEngine*> engine_{nullptr};
@@ -65,8 +61,8 @@ class ServingMetrics final : public EngineObserver, public ApiObserver {
   prometheus::Counter* finished_length_;
   prometheus::Counter* finished_abort_;  // cancelled, or past its deadline
   prometheus::Counter* finished_error_;
+  prometheus::Counter* finished_unstable_;
   CauseCounters failed_;
-  CauseCounters refused_;
   prometheus::Histogram* first_token_;
   prometheus::Histogram* token_gap_;
   prometheus::Histogram* duration_;

@@ -12,12 +12,14 @@ void StabilityWindow::Add(std::span<const HeadStability> heads) {
   std::copy(heads.begin(), heads.end(), steps_.begin() + (added_++ % kSteps) * layers_ * heads_);
 }
 
-std::vector<HeadStability> StabilityWindow::Sum() const {
+StabilitySnapshot StabilityWindow::Snapshot() const {
   const size_t width = static_cast<size_t>(layers_) * heads_;
-  std::vector<HeadStability> sums(width);
+  StabilitySnapshot snapshot{layers_, heads_, 0, std::vector<HeadStability>(width)};
   const std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < std::min(added_, kSteps) * width; ++i) sums[i % width].Add(steps_[i]);
-  return sums;
+  const size_t steps = std::min(added_, kSteps);
+  for (size_t i = 0; i < steps * width; ++i) snapshot.sums[i % width].Add(steps_[i]);
+  snapshot.steps = static_cast<int32_t>(steps);
+  return snapshot;
 }
 
 }  // namespace affine

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/stability.h"
+#include "server/request/stability_source.h"
 
 namespace affine {
 
@@ -21,8 +22,8 @@ class StabilityWindow {
   /// `heads` [layers, heads]: what one observed step measured. The oldest step leaves a full
   /// window.
   void Add(std::span<const HeadStability> heads);
-  /// [layers, heads]: sums over the window's steps; all zero before the first.
-  std::vector<HeadStability> Sum() const;
+  /// Sums over the window's steps; all zero before the first.
+  StabilitySnapshot Snapshot() const;
 
   int32_t layers() const { return layers_; }
   int32_t heads() const { return heads_; }

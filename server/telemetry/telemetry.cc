@@ -4,26 +4,30 @@
 
 namespace affine {
 
-Telemetry::Telemetry(ServerLog& log, const std::string& model_name, const std::string& version,
-                     bool vllm_aliases)
-    : model_name_(model_name),
-      metrics_(registry_, model_name),
-      request_log_(log, model_name),
-      observer_({&metrics_, &request_log_}, {&metrics_, &request_log_}),
-      log_metrics_(log),
-      page_({&registry_, &log_metrics_, &process_metrics_}, vllm_aliases, [this] {
-        metrics_.Refresh();
-        if (AttentionMetrics* attention = attention_shown_.load()) attention->Refresh();
-      }) {
-  AddBuildInfo(registry_, version);
+std::vector<ModelTelemetry*> Telemetry::Pointers(const Models& models) {
+  std::vector<ModelTelemetry*> pointers;
+  for (const auto& model : models) pointers.push_back(model.get());
+  return pointers;
 }
 
-void Telemetry::ModelReady(const CompletionEngine& engine, bool prefix_caching) {
-  AddModelInfo(registry_, model_name_, engine.info(), prefix_caching);
-  metrics_.WatchEngine(&engine);
-  attention_ = std::make_unique<AttentionMetrics>(registry_, model_name_, engine.info());
-  observer_.Listen(*attention_);
-  attention_shown_.store(attention_.get());
+Telemetry::Models Telemetry::MakeModels(prometheus::Registry& registry, ServerLog& log,
+                                        const std::vector<std::string>& names) {
+  Models models;
+  for (const std::string& name : names) {
+    models.push_back(std::make_unique<ModelTelemetry>(registry, log, name));
+  }
+  return models;
+}
+
+Telemetry::Telemetry(ServerLog& log, const std::vector<std::string>& model_names,
+                     const std::string& version, bool vllm_aliases)
+    : models_(MakeModels(registry_, log, model_names)),
+      edge_(registry_, log, Pointers(models_)),
+      log_metrics_(log),
+      page_({&registry_, &log_metrics_, &process_metrics_}, vllm_aliases, [this] {
+        for (const auto& model : models_) model->Refresh();
+      }) {
+  AddBuildInfo(registry_, version);
 }
 
 }  // namespace affine

@@ -1,46 +1,44 @@
-// All of one served model's telemetry, wired together.
+// All of the process's telemetry, wired together.
 #pragma once
 
 #include <prometheus/registry.h>
 
-#include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "model/model_info.h"
-#include "server/telemetry/attention_metrics.h"
+#include "server/telemetry/edge_telemetry.h"
 #include "server/telemetry/log_metrics.h"
 #include "server/telemetry/metrics_page.h"
-#include "server/telemetry/observer_fan_out.h"
+#include "server/telemetry/model_telemetry.h"
 #include "server/telemetry/process_metrics.h"
-#include "server/telemetry/request_log.h"
 #include "server/telemetry/server_log.h"
-#include "server/telemetry/serving_metrics.h"
 
 namespace affine {
 
-/// Thread-safe. Outlives the engine and the API server that it listens to.
+/// One registry and one page; a part for each served model, a part for the
+/// edge, and what there is one of in a process. Thread-safe. Outlives the
+/// engines and the API server that it listens to.
 class Telemetry {
  public:
-  /// `log` outlives this.
-  Telemetry(ServerLog& log, const std::string& model_name, const std::string& version,
+  /// `log` outlives this. `model_names`: every name that is served, at least
+  /// one, all different.
+  Telemetry(ServerLog& log, const std::vector<std::string>& model_names, const std::string& version,
             bool vllm_aliases);
-  /// Metrics and request log together.
-  ObserverFanOut& observer() { return observer_; }
-  /// Once the model is loaded and before the engine runs: adds its info and attention series, and
-  /// reads the engine's load at each scrape.
-  /// `engine` outlives the last call of RenderMetrics.
-  void ModelReady(const CompletionEngine& engine, bool prefix_caching);
+  /// Of the model at that place among the names.
+  ModelTelemetry& model(size_t index) { return *models_.at(index); }
+  ApiObserver& edge() { return edge_; }
   std::string RenderMetrics() const { return page_.Render(); }
 
  private:
-  const std::string model_name_;
+  using Models = std::vector<std::unique_ptr<ModelTelemetry>>;
+  static Models MakeModels(prometheus::Registry& registry, ServerLog& log,
+                           const std::vector<std::string>& names);
+  static std::vector<ModelTelemetry*> Pointers(const Models& models);
+
   prometheus::Registry registry_;
-  ServingMetrics metrics_;
-  std::unique_ptr<AttentionMetrics> attention_;
-  std::atomic<AttentionMetrics*> attention_shown_{nullptr};  // read by scrapes, also while loading
-  RequestLog request_log_;
-  ObserverFanOut observer_;
+  const Models models_;
+  EdgeTelemetry edge_;
   LogMetrics log_metrics_;
   ProcessMetrics process_metrics_;
   MetricsPage page_;

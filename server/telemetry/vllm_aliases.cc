@@ -1,5 +1,6 @@
 #include "server/telemetry/vllm_aliases.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -46,6 +47,34 @@ prometheus::MetricFamily Copy(const prometheus::MetricFamily& family, std::strin
   return copy;
 }
 
+/// The label finished_reason of `metric`; null if it has none.
+std::string* ReasonOf(prometheus::ClientMetric& metric) {
+  for (auto& label : metric.label) {
+    if (label.name == "finished_reason") return &label.value;
+  }
+  return nullptr;
+}
+
+/// vLLM's reasons are a closed set. An answer that the server ended because its attention passed a
+/// limit is none that succeeded: it counts among the errors of its model.
+void MergeUnstable(prometheus::MetricFamily& family) {
+  for (prometheus::ClientMetric& metric : family.metric) {
+    std::string* reason = ReasonOf(metric);
+    if (reason == nullptr || *reason != "unstable") continue;
+    prometheus::ClientMetric twin = metric;
+    *ReasonOf(twin) = "error";
+    for (prometheus::ClientMetric& other : family.metric) {
+      if (other.label == twin.label) other.counter.value += metric.counter.value;
+    }
+  }
+  const auto unstable = [](prometheus::ClientMetric& metric) {
+    const std::string* reason = ReasonOf(metric);
+    return reason != nullptr && *reason == "unstable";
+  };
+  family.metric.erase(std::remove_if(family.metric.begin(), family.metric.end(), unstable),
+                      family.metric.end());
+}
+
 }  // namespace
 
 std::vector<prometheus::MetricFamily> VllmAliases(
@@ -53,7 +82,9 @@ std::vector<prometheus::MetricFamily> VllmAliases(
   std::vector<prometheus::MetricFamily> aliases;
   for (const prometheus::MetricFamily& family : families) {
     for (const Alias& alias : kAliases) {
-      if (family.name == alias.ours) aliases.push_back(Copy(family, alias.theirs));
+      if (family.name != alias.ours) continue;
+      aliases.push_back(Copy(family, alias.theirs));
+      MergeUnstable(aliases.back());
     }
   }
   return aliases;

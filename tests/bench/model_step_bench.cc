@@ -41,7 +41,7 @@ class Steps {
   }
 
   void Step(bool observe) {
-    observe_ = observe;
+    observed_ = observe ? kObserved : 0;
     Run(0, tables_.size(), start_, length_);
   }
 
@@ -55,9 +55,13 @@ class Steps {
       slice.block_table = tables_[s];
       slice.sample = true;
       slice.sampling = &greedy_;
+      if (s < observed_) {
+        slice.stability = heads_.data();
+        slice.observe_from = start + length - 1;
+      }
       slices_.push_back(slice);
     }
-    benchmark::DoNotOptimize(model_.Step({{}, slices_, observe_}));
+    benchmark::DoNotOptimize(model_.Step({{}, slices_}));
   }
 
   LanguageModel& model_;
@@ -69,7 +73,10 @@ class Steps {
   std::vector<std::vector<int32_t>> tables_, tokens_;
   std::vector<SequenceSlice> slices_;
   int32_t start_ = 0, length_ = 0;
-  bool observe_ = false;
+  static constexpr size_t kObserved = 8;  // as many as the engine samples in one step
+  size_t observed_ = 0;
+  std::vector<HeadStability> heads_{static_cast<size_t>(model_.info().num_layers) *
+                                    model_.info().num_heads};
 };
 
 void Measure(benchmark::State& state, LanguageModel& model, int sequences, int32_t context,

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc
 from affine_client._proto import completion_pb2 as pb
 from affine_client._proto import completion_pb2_grpc
+from fake_attention import attention_heads, stability_summary
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 WORDS = (" red", " green", " blue", " gold", " grey")
@@ -34,6 +35,12 @@ class FakeService(completion_pb2_grpc.CompletionServiceServicer):
         self.fail_after_first_chunk: Failure | None = None
         self.hold_after_first_chunk = False  # until the caller cancels
         self.cancelled = threading.Event()
+        self.served = {"fake": True, "plain": False}  # names, and whether with affine scaling
+        self.knows_stability = True  # an older server passes over the fields, and has no method
+        self.observed_steps = 3
+        self.special_ids: list[int] = []  # before each tokenized text
+        self.max_model_len = 2048
+        self.finish_reason = pb.FINISH_REASON_LENGTH
 
     def _arrive(self, request, context) -> None:
         self.requests.append(request)
@@ -48,7 +55,7 @@ class FakeService(completion_pb2_grpc.CompletionServiceServicer):
 
     def Complete(self, request, context):
         self._arrive(request, context)
-        chunks = list(answer(request))
+        chunks = list(self._answer(request))
         return pb.CompleteResponse(
             request_id=chunks[0].request_id,
             model=chunks[0].model,
@@ -58,12 +65,13 @@ class FakeService(completion_pb2_grpc.CompletionServiceServicer):
             finish_reason=chunks[-1].finish_reason,
             usage=chunks[-1].usage,
             prompt_token_ids=chunks[0].prompt_token_ids,
+            stability=chunks[-1].stability if chunks[-1].HasField("stability") else None,
         )
 
     def StreamComplete(self, request, context):
         self._arrive(request, context)
         context.add_callback(self.cancelled.set)
-        for index, chunk in enumerate(answer(request)):
+        for index, chunk in enumerate(self._answer(request)):
             yield chunk
             if index == 0 and self.fail_after_first_chunk:
                 self._abort(context, self.fail_after_first_chunk)
@@ -71,10 +79,49 @@ class FakeService(completion_pb2_grpc.CompletionServiceServicer):
                 self.cancelled.wait(timeout=30)
                 return
 
+    def _answer(self, request):
+        """With the summary of `stability`; each prompt's heads are shifted by its length."""
+        for chunk in answer(request):
+            if chunk.HasField("usage"):
+                chunk.finish_reason = self.finish_reason
+                if request.stability and self.knows_stability:
+                    affine = self.served[request.model or "fake"]
+                    queries = chunk.usage.prompt_tokens + chunk.usage.output_tokens
+                    heads = attention_heads(queries, affine=affine, shift=queries / 10)
+                    chunk.stability.CopyFrom(
+                        stability_summary(
+                            queries, heads if request.stability_heads else None, affine=affine
+                        )
+                    )
+            yield chunk
+
+    def GetAttention(self, request, context):
+        if not self.knows_stability:
+            return super().GetAttention(request, context)
+        self._arrive(request, context)
+        affine = self._serves(request.model, context)
+        heads = attention_heads(4 * self.observed_steps, affine=affine)
+        return pb.GetAttentionResponse(
+            model=request.model or "fake", observed_steps=self.observed_steps, heads=heads
+        )
+
+    def _serves(self, name, context) -> bool:
+        """Whether the model has affine scaling; ends the call for an unknown one."""
+        if name and name not in self.served:
+            served = ", ".join(self.served)
+            context.abort(grpc.StatusCode.NOT_FOUND, f"model is {name}; served is {served}")
+        return self.served[name or "fake"]
+
     def Tokenize(self, request, context):
         self._arrive(request, context)
         words = request.text.split()
-        return pb.TokenizeResponse(ids=range(len(words)), tokens=words, max_model_len=2048)
+        special = request.add_special_tokens or not request.HasField("add_special_tokens")
+        before = self.special_ids if special else []
+        return pb.TokenizeResponse(
+            ids=[*before, *range(len(words))],
+            tokens=[*("<s>" for _ in before), *words],
+            max_model_len=self.max_model_len,
+        )
 
     def Detokenize(self, request, context):
         self._arrive(request, context)
@@ -82,7 +129,10 @@ class FakeService(completion_pb2_grpc.CompletionServiceServicer):
 
     def GetModel(self, request, context):
         self._arrive(request, context)
-        return model_description(request.model or "fake")
+        affine = self._serves(request.model, context)
+        model = model_description(request.model or "fake", affine=affine)
+        model.max_model_len = self.max_model_len
+        return model
 
     def ListModels(self, request, context):
         self._arrive(request, context)
@@ -115,14 +165,16 @@ def answer(request):
         yield chunk
 
 
-def model_description(name: str) -> pb.ModelDescription:
+def model_description(name: str, *, affine: bool = True) -> pb.ModelDescription:
     return pb.ModelDescription(
         name=name,
         architecture="LlamaForCausalLM",
         dtype="bfloat16",
         device="cpu",
         attention=pb.AttentionDescription(
-            denominator="softmax", alpha_activation="linear_clipping", gate="none"
+            denominator="softmax",
+            alpha_activation="linear_clipping" if affine else "none",
+            gate="none",
         ),
         vocab_size=1000,
         max_model_len=2048,

@@ -35,6 +35,8 @@ def test_the_readme_has_snippets() -> None:
         "tokenize",
         "bench",
         "metrics",
+        "attention",
+        "report",
     }
 
 
@@ -50,7 +52,15 @@ def test_python_snippets_run(server: FakeServer, number: int) -> None:
 
 
 @pytest.mark.parametrize("line", commands())
-def test_command_lines_run(affine: CommandLine, http: FakeHttp, line: str) -> None:
+def test_command_lines_run(
+    affine: CommandLine,
+    http: FakeHttp,
+    line: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("article.txt").write_text("one two three")
     arguments = shlex.split(line)[1:]
     if arguments[0] == "metrics":
         arguments += ["--address", http.address]

@@ -33,8 +33,8 @@ FakeModel::FakeModel(const FakeModelOptions& options)
   info_.architecture = "FakeForCausalLM";
   info_.dtype = "float32";
   info_.device = "cpu";
-  info_.num_layers = 1;
-  info_.num_heads = 1;
+  info_.num_layers = 2;
+  info_.num_heads = 2;
   info_.vocab_size = options.vocab_size;
   info_.max_model_len = options.max_model_len;
   info_.block_size = options.block_size;
@@ -97,14 +97,25 @@ uint64_t FakeModel::ReadHistory(const SequenceSlice& slice) {
 std::span<const SliceResult> FakeModel::Step(const StepBatch& batch) {
   if (before_step) before_step(batch);
   CheckTables(batch);
-  if (batch.observe) {
-    stability_.assign(1, {});
-    stability_[0].queries = static_cast<int64_t>(batch.slices.size());
-  }
   results_.assign(batch.slices.size(), {});
-  for (size_t i = 0; i < results_.size(); ++i) StepSlice(batch.slices[i], &results_[i]);
+  for (size_t i = 0; i < results_.size(); ++i) {
+    StepSlice(batch.slices[i], &results_[i]);
+    if (batch.slices[i].stability != nullptr) Observe(batch.slices[i]);
+  }
   ++steps_;
   return results_;
+}
+
+void FakeModel::Observe(const SequenceSlice& slice) const {
+  for (size_t i = 0; i < slice.tokens.size(); ++i) {
+    const int32_t token = slice.tokens[i], position = slice.start + static_cast<int32_t>(i);
+    if (position < slice.observe_from) continue;
+    for (int32_t cell = 0; cell < info_.num_layers * info_.num_heads; ++cell) {
+      slice.stability[cell].Add(
+          observe ? observe(token, position, cell / info_.num_heads, cell % info_.num_heads)
+                  : HeadStability{.queries = 1, .entropy = static_cast<double>(token)});
+    }
+  }
 }
 
 void FakeModel::StepSlice(const SequenceSlice& slice, SliceResult* result) {

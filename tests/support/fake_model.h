@@ -32,8 +32,7 @@ class FakeModel final : public LanguageModel {
   explicit FakeModel(const FakeModelOptions& options);
   const ModelInfo& info() const override { return info_; }
   std::span<const SliceResult> Step(const StepBatch& batch) override;
-  /// One layer of one head, with one query for each slice of the observed step.
-  std::span<const HeadStability> stability() const override { return stability_; }
+  double observation_seconds() const override { return 0.0; }
 
   /// What an engine must answer: the tokens after `prompt`, up to and with a stop token.
   std::vector<ScoredToken> Continue(std::vector<int32_t> prompt, const SamplingParams& sampling,
@@ -46,6 +45,10 @@ class FakeModel final : public LanguageModel {
   /// Slices that contain this token are not finite from now on.
   void Poison(int32_t token) { poisoned_.insert(token); }
   void Heal() { poisoned_.clear(); }
+  /// What observing a position adds to the model's two layers of two heads; by default queries = 1
+  /// and as entropy the token.
+  std::function<HeadStability(int32_t token, int32_t position, int32_t layer, int32_t head)>
+      observe;
   /// Called before each step, may throw.
   std::function<void(const StepBatch&)> before_step;
   int64_t steps() const { return steps_; }
@@ -61,6 +64,7 @@ class FakeModel final : public LanguageModel {
   void CheckTables(const StepBatch& batch) const;
   uint64_t ReadHistory(const SequenceSlice& slice);
   void StepSlice(const SequenceSlice& slice, SliceResult* result);
+  void Observe(const SequenceSlice& slice) const;
   ScoredToken Draw(uint64_t digest, const SamplingParams& sampling) const;
   ScoredToken Score(uint64_t digest, int32_t token, int32_t top_log_probs) const;
 
@@ -68,7 +72,6 @@ class FakeModel final : public LanguageModel {
   ModelInfo info_;
   std::vector<Cell> cells_;  // [num_blocks, block_size]
   std::vector<SliceResult> results_;
-  std::vector<HeadStability> stability_;
   std::set<int32_t> poisoned_;
   int64_t steps_ = 0;
   int64_t tokens_computed_ = 0;

@@ -31,6 +31,10 @@ class RecordingObserver final : public EngineObserver {
     stability.emplace_back(heads.begin(), heads.end());
   }
 
+  void OnUnstable(const Request& request, const LimitBreach& breach) override {
+    unstable.emplace_back(request.id, breach);
+  }
+
   int64_t steps = 0;
   StepReport last;
   int64_t prefill_tokens = 0;
@@ -42,7 +46,8 @@ class RecordingObserver final : public EngineObserver {
   std::vector<Clock::Duration> gaps;
   std::vector<std::string> finished_ids;
   std::vector<RequestFinish> finishes;
-  std::vector<std::vector<HeadStability>> stability;  // of each observed step
+  std::vector<std::vector<HeadStability>> stability;  // of each sampled step
+  std::vector<std::pair<std::string, LimitBreach>> unstable;
 };
 
 }  // namespace affine

@@ -8,6 +8,7 @@
 #include "server/api/grpc/answer_reactor.h"
 #include "server/api/grpc/message_parser.h"
 #include "server/api/grpc/proto_codec.h"
+#include "server/api/grpc/stability_codec.h"
 #include "server/api/grpc/stream_session.h"
 #include "server/api/grpc/unary_session.h"
 
@@ -135,6 +136,19 @@ grpc::ServerUnaryReactor* CompletionService::Detokenize(grpc::CallbackServerCont
         const std::vector<int32_t> ids(message.ids().begin(), message.ids().end());
         answer.set_text(model->tokenizer->Decode(ids, message.skip_special_tokens()));
         return error;
+      });
+}
+
+grpc::ServerUnaryReactor* CompletionService::GetAttention(grpc::CallbackServerContext* context,
+                                                          const grpc::ByteBuffer* request,
+                                                          grpc::ByteBuffer* response) {
+  return Answer<v1::GetAttentionRequest, v1::GetAttentionResponse>(
+      context, request, response,
+      [this](const v1::GetAttentionRequest& message, v1::GetAttentionResponse& answer) {
+        auto read = AttentionOf(intake_.models(), message.model());
+        if (auto* error = std::get_if<RequestError>(&read)) return Outcome(std::move(*error));
+        answer = AttentionMessage(std::get<ServedAttention>(read));
+        return Outcome();
       });
 }
 

@@ -17,9 +17,10 @@ using RawCompletionService = v1::CompletionService::WithRawCallbackMethod_Comple
     v1::CompletionService::WithRawCallbackMethod_StreamComplete<
         v1::CompletionService::WithRawCallbackMethod_Tokenize<
             v1::CompletionService::WithRawCallbackMethod_Detokenize<
-                v1::CompletionService::WithRawCallbackMethod_GetModel<
-                    v1::CompletionService::WithRawCallbackMethod_ListModels<
-                        v1::CompletionService::Service>>>>>>;
+                v1::CompletionService::WithRawCallbackMethod_GetAttention<
+                    v1::CompletionService::WithRawCallbackMethod_GetModel<
+                        v1::CompletionService::WithRawCallbackMethod_ListModels<
+                            v1::CompletionService::Service>>>>>>>;
 
 /// Methods return at once; all work runs on `executor`, which runs until no call is in flight.
 /// References outlive the service.
@@ -39,6 +40,9 @@ class CompletionService final : public RawCompletionService {
   grpc::ServerUnaryReactor* Detokenize(grpc::CallbackServerContext* context,
                                        const grpc::ByteBuffer* request,
                                        grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* GetAttention(grpc::CallbackServerContext* context,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* GetModel(grpc::CallbackServerContext* context,
                                      const grpc::ByteBuffer* request,
                                      grpc::ByteBuffer* response) override;

@@ -42,7 +42,7 @@ void CompletionSession::NoteFirstWrite() {
 }
 
 void CompletionSession::NoteFirstToken(Clock::Time when) {
-  intake_.observer().OnFirstToken(when - arrival_);
+  intake_.observer().OnFirstToken(model_name_, when - arrival_);
 }
 
 void CompletionSession::Post(std::function<void(CompletionSession&)> work) {
@@ -60,6 +60,7 @@ void CompletionSession::Start() {
     return;
   }
   call_ = std::get<std::shared_ptr<CompletionCall>>(std::move(started));
+  model_name_ = call_->model_name();
 }
 
 void CompletionSession::Pump() {

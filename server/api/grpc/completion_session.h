@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "server/api/grpc/call_counter.h"
 #include "server/api/grpc/call_header.h"
@@ -15,9 +16,10 @@
 
 namespace affine {
 
-/// Its work runs on a strand of the front end's executor: neither gRPC's threads nor the engine's
-/// ever tokenise or detokenise. Pieces that can't be delivered yet stay in the CompletionCall.
-/// Lives until gRPC is done with the call and the last posted work has run.
+/// Its work runs on a strand of the front end's executor: neither gRPC's
+/// threads nor the engine's ever tokenise or detokenise. Pieces that can't be
+/// delivered yet stay in the CompletionCall. Lives until gRPC is done with the
+/// call and the last posted work has run.
 class CompletionSession : public std::enable_shared_from_this<CompletionSession> {
  public:
   /// References outlive the call, as gRPC's `context` and `request` do.
@@ -35,11 +37,13 @@ class CompletionSession : public std::enable_shared_from_this<CompletionSession>
   void Release();           // OnDone: the last thing that gRPC says
 
   // On the strand.
-  /// A piece with the first token is about to be written to the caller's stream.
+  /// A piece with the first token is about to be written to the caller's
+  /// stream.
   void NoteFirstWrite();
   /// The first token of an answer that is no stream was there at `when`.
   void NoteFirstToken(Clock::Time when);
-  /// Gives out a chunk. True if another may follow at once; false if that waits for Delivered().
+  /// Gives out a chunk. True if another may follow at once; false if that waits
+  /// for Delivered().
   virtual bool Deliver(const CompletionChunk& chunk, const CompletionCall& call) = 0;
   /// Gives out the last chunk, if there is one, and ends the RPC.
   virtual void Conclude(const CompletionChunk* last, const CompletionCall* call,
@@ -61,6 +65,7 @@ class CompletionSession : public std::enable_shared_from_this<CompletionSession>
   CallHeader header_;
   std::shared_ptr<CompletionSession> self_;  // from Begin to Release
   std::shared_ptr<CompletionCall> call_;
+  std::string model_name_;   // of call_, which goes before the last piece does
   bool delivering_ = false;  // a write is in flight
   bool broken_ = false;      // a write failed: OnCancel follows
   bool ended_ = false;       // the RPC's end is under way: gRPC's objects are left alone

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/utf8.h"
+#include "server/api/grpc/stability_codec.h"
 
 namespace affine {
 
@@ -38,6 +39,8 @@ v1::FinishReason ReasonOf(FinishReason reason) {
       return v1::FINISH_REASON_STOP;
     case FinishReason::kLength:
       return v1::FINISH_REASON_LENGTH;
+    case FinishReason::kUnstable:
+      return v1::FINISH_REASON_UNSTABLE;
     case FinishReason::kError:
       break;
   }
@@ -64,6 +67,9 @@ void AddChunk(const CompletionChunk& chunk, const CompletionCall& call, bool fir
   usage.set_prompt_tokens(chunk.end->usage.prompt_tokens);
   usage.set_cached_tokens(chunk.end->usage.cached_tokens);
   usage.set_output_tokens(chunk.end->usage.output_tokens);
+  if (chunk.end->stability) {
+    *message.mutable_stability() = SummaryMessage(*chunk.end->stability);
+  }
 }
 
 const char* NameOf(Denominator denominator) {
@@ -130,6 +136,8 @@ std::variant<CompletionParams, RequestError> ParamsOf(v1::CompleteRequest reques
   params.priority = request.priority();
   params.cache_salt = std::move(*request.mutable_cache_salt());
   if (request.has_timeout_ms()) params.timeout_ms = request.timeout_ms();
+  params.stability = request.stability();
+  params.stability_heads = request.stability_heads();
   return params;
 }
 

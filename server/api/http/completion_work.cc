@@ -45,7 +45,7 @@ void CompletionWork::Advance() {
     }
     if (chunk->first_token) {
       owes_first_write_ = stream_;
-      if (!stream_) observer_.OnFirstToken(*chunk->first_token - arrival_);
+      if (!stream_) observer_.OnFirstToken(call_->model_name(), *chunk->first_token - arrival_);
     }
     writer_->Add(*std::move(chunk));
   }
@@ -79,7 +79,7 @@ void CompletionWork::AdvanceStream() {
 void CompletionWork::NoteFirstWrite() {
   const Clock::Time now = clock_.Now();
   call_->NoteFirstWrite(now);
-  observer_.OnFirstToken(now - arrival_);
+  observer_.OnFirstToken(call_->model_name(), now - arrival_);
 }
 
 void CompletionWork::Finish() {

@@ -4,6 +4,7 @@
 
 #include "server/api/http/json_text.h"
 #include "server/api/http/openai_error.h"
+#include "server/api/http/stability_json.h"
 
 namespace affine {
 
@@ -24,6 +25,8 @@ const char* ReasonText(FinishReason reason) {
       return "stop";
     case FinishReason::kLength:
       return "length";
+    case FinishReason::kUnstable:
+      return "unstable";
     case FinishReason::kError:
       break;
   }
@@ -92,6 +95,10 @@ ordered_json CompletionWriter::TakeChoice() {
   return choice;
 }
 
+void CompletionWriter::AddStability(ordered_json& frame) const {
+  if (end_ && end_->stability) frame["stability"] = SummaryJson(*end_->stability);
+}
+
 std::string CompletionWriter::TakeEvents() {
   const bool failed = end_ && end_->reason == FinishReason::kError;
   std::string events;
@@ -100,6 +107,7 @@ std::string CompletionWriter::TakeEvents() {
   if (news) {
     ordered_json frame = Frame();
     frame["choices"] = ordered_json::array({TakeChoice()});
+    AddStability(frame);
     events += ServerSentEvent(JsonText(frame));
   }
   if (!end_) return events;
@@ -117,6 +125,7 @@ std::string CompletionWriter::Whole() {
   ordered_json answer = Frame();
   answer["choices"] = ordered_json::array({TakeChoice()});
   answer["usage"] = UsageJson(end_->usage);
+  AddStability(answer);
   return JsonText(answer);
 }
 

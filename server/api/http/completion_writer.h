@@ -28,6 +28,8 @@ class CompletionWriter {
  private:
   nlohmann::ordered_json Frame() const;
   nlohmann::ordered_json TakeChoice();
+  /// With the answer's end, if it was asked for.
+  void AddStability(nlohmann::ordered_json& frame) const;
 
   const CompletionCall& call_;
   const bool include_usage_;

@@ -1,5 +1,6 @@
 #include "server/api/http/http_router.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -57,6 +58,20 @@ std::string PercentDecoded(std::string_view text) {
     }
   }
   return decoded;
+}
+
+std::string QueryParameter(const HttpRequest& request, std::string_view name) {
+  std::string_view query = std::string_view(request.target).substr(request.Path().size());
+  while (!query.empty()) {
+    query.remove_prefix(1);  // "?" or "&"
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(pair.size());
+    if (!pair.starts_with(name) || !pair.substr(name.size()).starts_with('=')) continue;
+    std::string value(pair.substr(name.size() + 1));
+    std::replace(value.begin(), value.end(), '+', ' ');
+    return PercentDecoded(value);
+  }
+  return {};
 }
 
 }  // namespace affine

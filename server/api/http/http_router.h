@@ -43,4 +43,8 @@ class HttpRouter {
 /// "%2F" as "/"; what is not an escape stays as it is.
 std::string PercentDecoded(std::string_view text);
 
+/// The value of the first `name` in the target's query, decoded ("+" as a space, as in forms);
+/// empty without one.
+std::string QueryParameter(const HttpRequest& request, std::string_view name);
+
 }  // namespace affine

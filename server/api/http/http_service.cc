@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "server/api/http/attention_routes.h"
 #include "server/api/http/completion_routes.h"
 #include "server/api/http/model_routes.h"
 #include "server/api/http/openai_error.h"
@@ -41,6 +42,7 @@ HttpService::HttpService(const ApiOptions& options, const ServedModels& models, 
     : key_(options.api_key), observer_(observer) {
   AddCompletionRoutes(router_, models, clock, observer);
   AddModelRoutes(router_, models);
+  AddAttentionRoutes(router_, models);
   AddTokenizerRoutes(router_, models);
   AddProbeRoutes(router_, models, options.version, std::move(metrics_page));
   AddIndexRoute(router_, options.version);

@@ -16,8 +16,9 @@ struct CoreRun {
   int64_t block_size = 16;
   int64_t chunk = 1 << 20;
   int threads = 2;
+  int64_t observed_rows = 1;  // the last of each chunk, with `observe`
 
-  /// One chunk as the core left it, with the statistics of its last row.
+  /// One chunk as the core left it, with the statistics of its observed rows.
   struct Chunk {
     const AttentionBatch& batch;
     const CoreInput& input;
@@ -25,8 +26,10 @@ struct CoreRun {
     const CoreOutput& out;
     std::span<const ScoreStatistics> statistics;
     PagedCoreCpu& core;
+    WorkerTeam& team;
   };
-  std::function<void(const Chunk&)> observe;
+  std::function<void(const Chunk&)> observe{};
+  HeadStability* stability = nullptr;  // [heads]: what `observe` may have a probe add to
 
   struct Result {
     std::vector<float> output, log_sum_exp, value_sum;
@@ -55,7 +58,8 @@ struct CoreRun {
       const int64_t rows = std::min(chunk, n - begin), stride = q + 2 * kv;
       std::vector<float> fused(rows * stride);
       AttentionBatch batch;
-      batch.slices.push_back({0, rows, begin, table});
+      const int64_t observed = observe ? std::min(observed_rows, rows) : 0;
+      batch.slices.push_back({0, rows, begin, table, stability, observed});
       for (int64_t r = 0; r < rows; ++r) {
         batch.positions.push_back(begin + r);
         float* row = fused.data() + r * stride;
@@ -64,13 +68,13 @@ struct CoreRun {
         std::copy_n(in.value.data() + (begin + r) * kv, kv, row + q + kv);
       }
       const CoreInput input = {fused.data(), fused.data() + q, fused.data() + q + kv, stride};
-      std::vector<ScoreStatistics> statistics(observe ? shape.num_heads : 0);
-      const CoreOutput out = {
-          result.output.data() + begin * q, result.log_sum_exp.data() + begin * shape.num_heads,
-          result.value_sum.data() + begin * kv, observe ? statistics.data() : nullptr};
+      std::vector<ScoreStatistics> statistics(observed * shape.num_heads);
+      const CoreOutput out = {result.output.data() + begin * q,
+                              result.log_sum_exp.data() + begin * shape.num_heads,
+                              result.value_sum.data() + begin * kv, statistics.data()};
       core.WriteCache(batch, input, cache.layer(0), out.value_sum);
       core.Attend(batch, input, cache.layer(0), out);
-      if (observe) observe({batch, input, cache.layer(0), out, statistics, core});
+      if (observe) observe({batch, input, cache.layer(0), out, statistics, core, team});
     }
     return result;
   }

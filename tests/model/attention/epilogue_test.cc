@@ -17,9 +17,7 @@ std::vector<float> Family(const AttentionSpec& spec, const DirectInput& input, c
   const int64_t gate = spec.gate == Gate::kElementwise ? heads * kShape.head_dim : heads;
   const int64_t stride = heads + gate;
   std::vector<float> projections(input.tokens * stride);
-  AttentionBatch batch;
   for (int64_t t = 0; t < input.tokens; ++t) {
-    batch.positions.push_back(t);
     std::copy_n(input.alpha_x.data() + t * heads, heads, projections.data() + t * stride);
     if (spec.gate == Gate::kNone) continue;
     std::copy_n(input.gate_x.data() + t * gate, gate, projections.data() + t * stride + heads);
@@ -27,12 +25,13 @@ std::vector<float> Family(const AttentionSpec& spec, const DirectInput& input, c
   EpilogueParams params;
   if (spec.denominator == Denominator::kLearnedSink) params.sinks = input.sinks;
   if (spec.affine) params.alpha_ma = input.alpha_ma;
-  WorkerTeam team(2);
-  Epilogue(spec, kShape, params)
-      .Apply(batch,
-             {core.output.data(), core.log_sum_exp.data(), core.value_sum.data(),
-              projections.data(), projections.data() + heads, stride},
-             KernelsFor(DetectCpuIsa()), team);
+  const Epilogue epilogue(spec, kShape, params);
+  const Epilogue::Call call = {core.output.data(),         core.log_sum_exp.data(),
+                               core.value_sum.data(),      projections.data(),
+                               projections.data() + heads, stride};
+  for (int64_t t = 0; t < input.tokens; ++t) {
+    epilogue.Apply(call, KernelsFor(DetectCpuIsa()), t, t);
+  }
   return core.output;
 }
 

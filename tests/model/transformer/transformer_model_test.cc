@@ -128,24 +128,52 @@ TEST_P(TransformerModelTest, BatchMatesLeaveEveryBitAsItIs) {
 
 TEST_P(TransformerModelTest, ObservingMeasuresEveryHeadAndChangesNoResult) {
   const auto model = Load(), observed = Load();
-  EXPECT_TRUE(observed->stability().empty());
   std::vector<SequenceSlice> slices;
   const Sequence one{Prompt(40, 1), Blocks(0, 4)}, other{Prompt(23, 2), Blocks(8, 4)};
   for (const Sequence* sequence : {&one, &other})
     slices.push_back(sequence->Next(sequence->tokens.size()));
   const auto plain = model->Step({.copies = {}, .slices = slices});
-  const auto results = observed->Step({.copies = {}, .slices = slices, .observe = true});
+  EXPECT_EQ(model->observation_seconds(), 0.0);
+  std::vector<HeadStability> heads(2u * 4u);  // layers, heads
+  for (SequenceSlice& slice : slices) {
+    slice.stability = heads.data();
+    slice.observe_from = slice.start + static_cast<int32_t>(slice.tokens.size()) - 1;
+  }
+  const auto results = observed->Step({.copies = {}, .slices = slices});
+  EXPECT_GT(observed->observation_seconds(), 0.0);
   for (size_t i = 0; i < slices.size(); ++i) {
     EXPECT_EQ(results[i].sampled->id, plain[i].sampled->id);
     EXPECT_EQ(results[i].sampled->log_prob, plain[i].sampled->log_prob);
   }
-  ASSERT_EQ(observed->stability().size(), 2u * 4u);  // layers, heads
-  for (const HeadStability& head : observed->stability()) {
+  for (const HeadStability& head : heads) {
     EXPECT_EQ(head.queries, 2);
     EXPECT_GT(head.entropy, 0.0);
     EXPECT_LE(head.entropy, std::log(40.0) + std::log(23.0) + 1e-4);
     EXPECT_GT(head.sink_mass, 0.0);  // a learned sink
   }
+}
+
+TEST_P(TransformerModelTest, WhatIsObservedOfAPromptIsTheSameBitsForAllChunksAndCompany) {
+  const auto observe = [&](size_t chunk, bool company) {
+    const auto model = Load();
+    std::vector<HeadStability> heads(2u * 4u);  // layers, heads
+    Sequence sequence{Prompt(40, 1), Blocks(0, 4)}, other{Prompt(40, 2), Blocks(8, 4)};
+    while (static_cast<size_t>(sequence.done) < sequence.tokens.size()) {
+      const size_t count = std::min(chunk, sequence.tokens.size() - sequence.done);
+      std::vector<SequenceSlice> slices = {sequence.Next(count)};
+      slices[0].stability = heads.data();
+      slices[0].observe_from = 3;
+      if (company) slices.insert(slices.begin(), other.Next(count));
+      model->Step({.copies = {}, .slices = slices});
+      sequence.done += static_cast<int32_t>(count);
+      other.done += static_cast<int32_t>(count);
+    }
+    return heads;
+  };
+  const std::vector<HeadStability> reference = observe(40, false);
+  EXPECT_EQ(reference[0].queries, 37);
+  EXPECT_EQ(observe(1, false), reference);
+  EXPECT_EQ(observe(7, true), reference);
 }
 
 TEST_P(TransformerModelTest, ACopiedBlockContinuesAsTheOriginal) {

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 class IgnoringObserver final : public ApiObserver {
  public:
   void OnRefused(const std::string&, const RequestError&) override {}
-  void OnFirstToken(Clock::Duration) override {}
+  void OnFirstToken(const std::string&, Clock::Duration) override {}
 };
 
 /// Padded to `bytes` by a field that nobody knows.
@@ -85,7 +85,8 @@ TEST_F(ApiServerTest, OneLimitHoldsForBodiesAndMessages) {
     v1::CompleteRequest request;
     request.set_model("other");
     request.set_text("x");
-    request.set_text(std::string(bytes - request.ByteSizeLong(), 'x'));  // its length takes 1 more
+    request.set_text(std::string(bytes - request.ByteSizeLong(),
+                                 'x'));  // its length takes 1 more
     ASSERT_EQ(request.ByteSizeLong(), bytes);
     grpc::ClientContext context;
     v1::CompleteResponse response;

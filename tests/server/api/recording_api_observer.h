@@ -17,8 +17,9 @@ class RecordingApiObserver final : public ApiObserver {
     const std::lock_guard lock(mutex_);
     refusals_.emplace_back(request_id, error);
   }
-  void OnFirstToken(Clock::Duration since_arrival) override {
+  void OnFirstToken(const std::string& model_name, Clock::Duration since_arrival) override {
     const std::lock_guard lock(mutex_);
+    first_token_models_.push_back(model_name);
     first_tokens_.push_back(since_arrival);
   }
 
@@ -30,11 +31,17 @@ class RecordingApiObserver final : public ApiObserver {
     const std::lock_guard lock(mutex_);
     return first_tokens_;
   }
+  /// The models of first_tokens().
+  std::vector<std::string> first_token_models() const {
+    const std::lock_guard lock(mutex_);
+    return first_token_models_;
+  }
 
  private:
   mutable std::mutex mutex_;
   std::vector<std::pair<std::string, RequestError>> refusals_;
   std::vector<Clock::Duration> first_tokens_;
+  std::vector<std::string> first_token_models_;
 };
 
 }  // namespace affine

@@ -59,6 +59,7 @@ TEST_F(CommandTest, EveryFlagCanComeFromTheEnvironment) {
     const std::string value = flag.boolean()                          ? "false"
                               : flag.name == "block_size"             ? "32"
                               : flag.name == "max_num_batched_tokens" ? "4096"
+                              : flag.name == "stability_limits"       ? "entropy=0.05"
                               : flag.show(Config{}).empty()           ? "text"
                                                                       : flag.show(Config{});
     EXPECT_EQ(flag.show(Good({"m"}, {{flag.environment_name(), value}})),
@@ -118,10 +119,14 @@ TEST_F(CommandTest, AnErrorNamesSourceValueLimitAndRemedy) {
   EXPECT_EQ(Error({"--host", "--port=1", "m"}), "--host needs a value: --host=ADDRESS");
 }
 
-TEST_F(CommandTest, OneProcessServesOneModel) {
-  EXPECT_THAT(Error({"a", "b"}), HasSubstr("both 'a' and 'b' were given as the model"));
-  EXPECT_THAT(Error({"--model=a", "b"}), HasSubstr("both 'a' and 'b'"));
-  EXPECT_THAT(Error({"a", "--model=b"}), HasSubstr("both 'a' and 'b'"));
+TEST_F(CommandTest, ModelsAreListedInOneOfTwoWays) {
+  EXPECT_EQ(Good({"--model=a=x,b=y"}).model, "a=x,b=y");
+  EXPECT_EQ(Good({"a=x", "--port=1", "b=y"}).model, "a=x,b=y");
+  EXPECT_EQ(Good({"a", "b"}, {{"AFFINE_MODEL", "from-env"}}).model, "a,b");
+  EXPECT_THAT(Error({"--model=a", "b"}),
+              HasSubstr("--model is 'a', but 'b' was given as a model too; name all models in one "
+                        "of the two ways: --model=A,B"));
+  EXPECT_THAT(Error({"a", "b", "--model=c"}), HasSubstr("--model is 'c', but 'a,b' was given"));
 }
 
 TEST_F(CommandTest, ContradictionsNameBothFlags) {

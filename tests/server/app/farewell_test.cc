@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 
+#include "tests/server/telemetry/line_sink.h"
 #include "tests/support/temp_folder.h"
 
 namespace affine {
@@ -47,6 +50,20 @@ TEST(FarewellTest, SuccessSaysNothing) {
   int code = 1;
   EXPECT_EQ(StderrOf({}, "/nonexistent", &code), "");
   EXPECT_EQ(code, 0);
+}
+
+TEST(FarewellDeathTest, AProcessThatCanNotWaitForItsThreadsEndsAtOnceWithItsCause) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        const std::thread waits_forever([] {
+          std::promise<void> never;
+          never.get_future().wait();
+        });
+        ServerLog log({}, std::make_shared<LineSink>());
+        EndNow(log, {ExitCode::kBroken, "the engine stopped"});
+      },
+      testing::ExitedWithCode(70), "affine_server: the engine stopped");
 }
 
 TEST(FarewellDeathTest, AnUncaughtExceptionOnAnyThreadEndsWithItsText) {

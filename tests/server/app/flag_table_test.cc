@@ -154,6 +154,7 @@ TEST(FlagTableTest, ChoicesNameEachOther) {
   EXPECT_EQ(Problem("device", "tpu"), "must be one of cpu, cuda");
   EXPECT_EQ(Problem("log_level", "loud"), "must be one of debug, info, warning, error");
   EXPECT_EQ(Problem("log_format", ""), "must be one of auto, json, text");
+  EXPECT_EQ(Problem("unstable_action", "abort"), "must be one of log, finish");
 }
 
 TEST(FlagTableTest, ABooleanIsTrueOrFalse) {

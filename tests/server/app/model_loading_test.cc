@@ -16,6 +16,7 @@ class NamelessModel final : public LanguageModel {
  public:
   const ModelInfo& info() const override { return info_; }
   std::span<const SliceResult> Step(const StepBatch& batch) override { return {}; }
+  double observation_seconds() const override { return 0; }
 
  private:
   ModelInfo info_;
@@ -27,7 +28,8 @@ class ModelLoadingTest : public testing::Test {
   std::variant<LoadedModel, Outcome> Load(std::function<void(const LoadOptions&)> load) {
     LoadOptions options;
     options.path = "folder";
-    ModelLoading loading({[](const std::string&) { return nullptr; },
+    ModelLoading loading("smol",
+                         {[](const std::string&) { return nullptr; },
                           [load](const LoadOptions& given) {
                             load(given);
                             return std::make_unique<NamelessModel>();
@@ -67,12 +69,16 @@ TEST_F(ModelLoadingTest, LogsEachQuarterOnce) {
   });
   log_.Close();
   EXPECT_EQ(sink_->lines().size(), 5u);  // the start, 25, 50, 75, 100
+  for (const std::string& line : sink_->lines()) {
+    EXPECT_EQ(nlohmann::json::parse(line)["model"], "smol") << line;
+  }
 }
 
 TEST_F(ModelLoadingTest, ACancelledLoadEndsAtTheNextReportOfProgress) {
   std::promise<void> cancelled;
   std::promise<void> started;
-  ModelLoading loading({[](const std::string&) { return nullptr; },
+  ModelLoading loading("smol",
+                       {[](const std::string&) { return nullptr; },
                         [&](const LoadOptions& options) -> std::unique_ptr<LanguageModel> {
                           started.set_value();
                           cancelled.get_future().wait();
@@ -89,10 +95,12 @@ TEST_F(ModelLoadingTest, ACancelledLoadEndsAtTheNextReportOfProgress) {
 
 TEST_F(ModelLoadingTest, SaysWhenItIsDone) {
   std::promise<void> done;
-  ModelLoading loading({[](const std::string&) { return nullptr; },
+  ModelLoading loading("smol",
+                       {[](const std::string&) { return nullptr; },
                         [](const LoadOptions&) { return std::make_unique<NamelessModel>(); }},
                        {}, log_, [&done] { done.set_value(); });
   done.get_future().wait();
+  EXPECT_TRUE(loading.done());
   EXPECT_NE(std::get<LoadedModel>(loading.Take()).model, nullptr);
 }
 

@@ -8,31 +8,43 @@ namespace {
 
 using testing::HasSubstr;
 
-ReadyNotice Notice() { return {"1.2.3", "smol", "127.0.0.1", 8000, 1.26, false}; }
-
-ModelInfo Info() {
+ReadyNotice::Model Model(const std::string& name, double load_seconds) {
   ModelInfo info;
   info.architecture = "LlamaForCausalLM";
   info.dtype = "bfloat16";
   info.device = "cpu";
-  return info;
+  return {name, info, load_seconds};
 }
 
+ReadyNotice Notice() { return {"1.2.3", "127.0.0.1", 8000, false, {Model("smol", 1.26)}}; }
+
 TEST(ReadyNoticeTest, SaysWhatIsServedWhere) {
-  EXPECT_THAT(Notice().Text(Info()),
+  EXPECT_THAT(Notice().Text(),
               HasSubstr("affine_server 1.2.3 serves smol (LlamaForCausalLM, bfloat16, cpu) on "
                         "http://127.0.0.1:8000, gRPC and HTTP, loaded in 1.3 s\n"));
 }
 
+TEST(ReadyNoticeTest, ListsSeveralModelsAndTriesTheFirst) {
+  ReadyNotice notice = Notice();
+  notice.models.push_back(Model("affine", 2));
+  const std::string text = notice.Text();
+  EXPECT_THAT(text, HasSubstr("affine_server 1.2.3 serves 2 models on http://127.0.0.1:8000, gRPC "
+                              "and HTTP:\n"
+                              "  smol (LlamaForCausalLM, bfloat16, cpu), loaded in 1.3 s\n"
+                              "  affine (LlamaForCausalLM, bfloat16, cpu), loaded in 2.0 s\n"
+                              "Try: curl "));
+  EXPECT_THAT(text, HasSubstr("{\"model\":\"smol\","));
+}
+
 TEST(ReadyNoticeTest, ShowsACommandThatWorksAsItStands) {
   ReadyNotice notice = Notice();
-  notice.model_name = "it's \"q4\"";
-  const std::string text = notice.Text(Info());
+  notice.models[0].name = "it's \"q4\"";
+  const std::string text = notice.Text();
   EXPECT_THAT(text, HasSubstr("curl http://127.0.0.1:8000/v1/completions"));
   EXPECT_THAT(text, HasSubstr(R"(-d '{"model":"it'\''s \"q4\"","prompt":)"));
   EXPECT_THAT(text, testing::Not(HasSubstr("Authorization")));
   notice.needs_key = true;
-  EXPECT_THAT(notice.Text(Info()), HasSubstr("Authorization: Bearer $AFFINE_API_KEY"));
+  EXPECT_THAT(notice.Text(), HasSubstr("Authorization: Bearer $AFFINE_API_KEY"));
 }
 
 TEST(ReadyNoticeTest, AnAddressOfAllInterfacesBecomesOneThatCanBeCalled) {

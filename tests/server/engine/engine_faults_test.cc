@@ -94,6 +94,7 @@ class CarelessModel final : public LanguageModel {
     if (fault_ == Fault::kNoScores) results_.back().scored.clear();
     return results_;
   }
+  double observation_seconds() const override { return model_.observation_seconds(); }
 
  private:
   LanguageModel& model_;

@@ -42,16 +42,6 @@ TEST_F(EngineTest, ManyRequestsGetWhatEachGetsAlone) {
   for (const Trial& trial : trials) ExpectWhole(trial);
 }
 
-TEST_F(EngineTest, ObservesTheAttentionOfEverySoManySteps) {
-  Use({}, {.max_num_batched_tokens = 32, .max_num_seqs = 8, .stability_sample_every = 4});
-  Submit({1, 2, 3}, 10);
-  Submit({4, 5}, 10);
-  RunAll();
-  ASSERT_EQ(observer_.steps, 10);
-  ASSERT_THAT(observer_.stability, SizeIs(2));  // steps 4 and 8
-  EXPECT_EQ(observer_.stability[1][0].queries, 2);
-}
-
 TEST_F(EngineTest, ObservesNoStepUnlessAsked) {
   Submit({1, 2, 3}, 10);
   RunAll();

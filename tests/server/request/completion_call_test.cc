@@ -3,37 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "tests/server/request/byte_tokenizer.h"
+#include "tests/server/request/call_answer.h"
+#include "tests/server/request/observed_heads.h"
 #include "tests/server/request/scripted_engine.h"
 
 namespace affine {
 namespace {
 
 using ::testing::ElementsAre;
-
-/// Everything that was read of a call.
-struct Answer {
-  std::string text;
-  std::vector<int32_t> token_ids;
-  std::vector<ScoredToken> logprobs;
-  std::vector<ScoredToken> prompt_logprobs;
-  std::optional<CompletionEnd> end;
-};
-
-void Read(CompletionCall& call, Answer& answer) {
-  while (std::optional<CompletionChunk> chunk = call.Next()) {
-    EXPECT_FALSE(answer.end) << "a chunk after the last one";
-    answer.text += chunk->text;
-    answer.token_ids.insert(answer.token_ids.end(), chunk->token_ids.begin(),
-                            chunk->token_ids.end());
-    answer.logprobs.insert(answer.logprobs.end(), chunk->logprobs.begin(), chunk->logprobs.end());
-    answer.prompt_logprobs.insert(answer.prompt_logprobs.end(), chunk->prompt_logprobs.begin(),
-                                  chunk->prompt_logprobs.end());
-    answer.end = chunk->end;
-  }
-}
 
 class CompletionCallTest : public ::testing::Test {
  protected:
@@ -50,6 +28,12 @@ class CompletionCallTest : public ::testing::Test {
     return std::get<RequestError>(StartCompletion(params_, models_, [this] { ++told_; }));
   }
   std::vector<int32_t> Ids(std::string_view text) { return tokenizer_.Encode(text, false); }
+  static RequestFinish Observed(FinishReason reason) {
+    RequestFinish finish;
+    finish.reason = reason;
+    finish.stability = std::make_shared<std::vector<HeadStability>>(ObservedHeads());
+    return finish;
+  }
 
   ByteTokenizer tokenizer_;
   ScriptedEngine engine_{SmallModelInfo(tokenizer_)};
@@ -218,6 +202,65 @@ TEST_F(CompletionCallTest, LogProbabilitiesComeOnlyIfAskedFor) {
   EXPECT_TRUE(call->Next()->logprobs.empty());
 }
 
+TEST_F(CompletionCallTest, TheEndBringsTheStabilityThatWasAskedFor) {
+  params_.stability = true;
+  for (const bool heads : {false, true}) {
+    params_.stability_heads = heads;
+    auto call = Start();
+    const RequestHandle handle = engine_.submitted();
+    EXPECT_TRUE(engine_.AwaitRequest(handle).stability);
+    engine_.Emit(handle, Ids("a"));
+    EXPECT_FALSE(call->Next()->end);
+    engine_.Finish(handle, Observed(FinishReason::kLength));
+    const auto chunk = call->Next();
+    ASSERT_TRUE(chunk && chunk->end && chunk->end->stability);
+    const StabilitySummary& summary = *chunk->end->stability;
+    EXPECT_EQ(summary.queries, 4);
+    EXPECT_DOUBLE_EQ(summary.entropy, 1.1);
+    EXPECT_TRUE(summary.alpha);
+    ASSERT_EQ(summary.heads.has_value(), heads);
+    if (heads) EXPECT_THAT(summary.heads->queries, ElementsAre(4, 4, 0, 2));
+  }
+}
+
+TEST_F(CompletionCallTest, AnUnstableEndKeepsTheTextThatCameBeforeIt) {
+  params_.stability = true;
+  params_.stop = {"END"};
+  auto call = Start();
+  engine_.Emit(1, Ids("xEN"));
+  engine_.Finish(1, Observed(FinishReason::kUnstable));
+  Answer answer;
+  Read(*call, answer);
+  EXPECT_EQ(answer.text, "xEN");
+  ASSERT_TRUE(answer.end);
+  EXPECT_EQ(answer.end->reason, FinishReason::kUnstable);
+  EXPECT_TRUE(answer.end->stability);
+  EXPECT_FALSE(answer.end->error);
+}
+
+TEST_F(CompletionCallTest, AnErrorBringsNoStability) {
+  params_.stability = true;
+  auto call = Start();
+  RequestFinish finish = Observed(FinishReason::kError);
+  finish.error = RequestError{ErrorCause::kNonFinite, "the logits were not finite", ""};
+  engine_.Finish(1, finish);
+  EXPECT_FALSE(call->Next()->end->stability);
+}
+
+TEST_F(CompletionCallTest, AStopStringsEndBringsTheStability) {
+  engine_.HoldCancels();
+  params_.stability = true;
+  params_.stop = {"END"};
+  auto call = Start();
+  engine_.Emit(1, Ids("xEND"));
+  Answer answer;
+  Read(*call, answer);
+  engine_.Finish(1, Observed(FinishReason::kStop));
+  Read(*call, answer);
+  ASSERT_TRUE(answer.end && answer.end->stability);
+  EXPECT_EQ(answer.end->stability->queries, 4);
+}
+
 TEST_F(CompletionCallTest, AnEnginesErrorEndsTheCall) {
   auto call = Start();
   RequestFinish finish;
@@ -250,13 +293,16 @@ TEST_F(CompletionCallTest, DroppingTheCallCancelsAndNothingIsToldAfterwards) {
 TEST_F(CompletionCallTest, WhatIsRefusedIsNotSubmitted) {
   params_.temperature = -1;
   EXPECT_EQ(Refused().param, "temperature");
+  EXPECT_EQ(Refused().model_name, "tiny");
   params_.temperature.reset();
   params_.model = "other";
   EXPECT_EQ(Refused().cause, ErrorCause::kUnknownModel);
+  EXPECT_EQ(Refused().model_name, "");
   EXPECT_EQ(engine_.submitted(), 0u);
   params_.model.clear();
   engine_.RefuseWith({ErrorCause::kFull, "the queue is full", "", 3});
   EXPECT_EQ(Refused().retry_after_seconds, 3);
+  EXPECT_EQ(Refused().model_name, "tiny");
   EXPECT_EQ(engine_.cancels(), 0u);
 }
 
@@ -274,116 +320,6 @@ TEST_F(CompletionCallTest, RequestsWithoutASeedDiffer) {
   const auto second = Start();
   EXPECT_NE(engine_.AwaitRequest(1).sampling.seed, engine_.AwaitRequest(2).sampling.seed);
 }
-
-/// Runs random tokens through a call in random pieces and holds the pieces against the answer that
-/// Decode and a plain search give.
-class RandomStreamTest : public ::testing::TestWithParam<uint32_t> {
- protected:
-  int Below(int n) { return static_cast<int>(random_() % n); }
-  template <typename T>
-  const T& Any(const std::vector<T>& from) {
-    return from[Below(static_cast<int>(from.size()))];
-  }
-
-  /// The number of tokens up to the one that completes a stop string, and the text before it.
-  std::pair<size_t, std::string> Expected(const std::vector<int32_t>& tokens,
-                                          const std::vector<std::string>& stops, bool& stopped) {
-    const auto cut = [&](const std::string& text) -> std::optional<std::string> {
-      for (size_t end = 1; end <= text.size(); ++end) {
-        size_t longest = 0;
-        for (const std::string& stop : stops) {
-          if (std::string_view(text).substr(0, end).ends_with(stop)) {
-            longest = std::max(longest, stop.size());
-          }
-        }
-        if (longest > 0) return text.substr(0, end - longest);
-      }
-      return std::nullopt;
-    };
-    const auto bytes_of = [&](size_t count) {
-      std::string bytes;
-      for (size_t i = 0; i < count; ++i) {
-        if (!tokenizer_.IsSpecial(tokens[i])) bytes += tokenizer_.TokenBytes(tokens[i]);
-      }
-      return bytes;
-    };
-    stopped = true;
-    for (size_t count = 1; count <= tokens.size(); ++count) {
-      std::string bytes = bytes_of(count);
-      bytes.resize(bytes.size() - IncompleteUtf8Suffix(bytes));
-      if (auto text = cut(ReplaceInvalidUtf8(bytes))) return {count, *text};
-    }
-    const std::string whole = tokenizer_.Decode(tokens, true);
-    if (auto text = cut(whole)) return {tokens.size(), *text};
-    stopped = false;
-    return {tokens.size(), whole};
-  }
-
-  const std::vector<std::string> pieces_ = {"ab",
-                                            "ba",
-                                            "aab",
-                                            "\xe2\x82",
-                                            "\xac",
-                                            "\xac\xe2",
-                                            "\xf0\x9f\x98",
-                                            "\xc3\xa9"
-                                            "a",
-                                            "\x80",
-                                            "\xa9",
-                                            "b\xc3",
-                                            "\xef\xbf\xbd"};
-  ByteTokenizer tokenizer_{pieces_};
-  std::mt19937 random_{GetParam()};
-};
-
-TEST_P(RandomStreamTest, PiecesEqualTheUnaryAnswerAndStopStringsNeverLeak) {
-  ScriptedEngine engine(SmallModelInfo(tokenizer_));
-  engine.HoldCancels();
-  ServedModels models({"tiny"});
-  models.Add({"tiny", &engine, &tokenizer_, 0});
-  const std::vector<std::string> parts = {
-      "a", "b", "ab", "\xe2\x82\xac", "\xc3\xa9", "\xef\xbf\xbd", "\xf0\x9f\x98\x80"};
-  int stops_seen = 0;
-  for (int round = 0; round < 200; ++round) {
-    std::vector<int32_t> tokens;
-    for (int i = Below(40); i > 0; --i) {
-      tokens.push_back(Below(4) == 0 ? 'a' + Below(2) : 256 + Below(tokenizer_.vocab_size() - 257));
-    }
-    CompletionParams params;
-    params.prompt = "p";
-    for (int i = Below(4); i > 0; --i) {
-      std::string stop;
-      for (int j = 1 + Below(3); j > 0; --j) stop += Any(parts);
-      params.stop.push_back(stop);
-    }
-    bool stopped = false;
-    const auto [count, text] = Expected(tokens, params.stop, stopped);
-    const auto call =
-        std::get<std::shared_ptr<CompletionCall>>(StartCompletion(params, models, [] {}));
-    const RequestHandle handle = engine.submitted();
-    Answer answer;
-    for (size_t at = 0; at < tokens.size();) {
-      const size_t end = std::min(tokens.size(), at + 1 + Below(4));
-      engine.Emit(handle, {tokens.begin() + at, tokens.begin() + end});
-      at = end;
-      if (Below(2) == 0) Read(*call, answer);
-      ASSERT_TRUE(text.starts_with(answer.text)) << "leaked: " << answer.text;
-      ASSERT_TRUE(IsValidUtf8(answer.text));
-    }
-    engine.Finish(handle, FinishReason::kLength);
-    Read(*call, answer);
-    ASSERT_EQ(answer.text, text);
-    ASSERT_EQ(answer.token_ids, std::vector<int32_t>(tokens.begin(), tokens.begin() + count));
-    ASSERT_TRUE(answer.end);
-    ASSERT_EQ(answer.end->usage.output_tokens, static_cast<int32_t>(count));
-    ASSERT_EQ(answer.end->reason, stopped ? FinishReason::kStop : FinishReason::kLength);
-    stops_seen += stopped;
-  }
-  EXPECT_GT(stops_seen, 20);
-  EXPECT_LT(stops_seen, 180);
-}
-
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomStreamTest, ::testing::Range(1u, 11u));
 
 }  // namespace
 }  // namespace affine

@@ -65,6 +65,7 @@ TEST_F(RequestValidatorTest, WhatIsLeftOutTakesTheModelsDefaults) {
   EXPECT_THAT(request.stop_token_ids, ElementsAre(257));
   EXPECT_EQ(request.id.size(), 32u);
   EXPECT_FALSE(request.deadline);
+  EXPECT_FALSE(request.stability);
 }
 
 TEST_F(RequestValidatorTest, WhatIsGivenIsTaken) {
@@ -83,6 +84,8 @@ TEST_F(RequestValidatorTest, WhatIsGivenIsTaken) {
   params_.request_id = "mine";
   params_.priority = -1000;
   params_.cache_salt = "salt";
+  params_.stability = true;
+  params_.stability_heads = true;
   const ValidatedRequest valid = Valid();
   const Request& request = valid.request;
   EXPECT_THAT(request.prompt, ElementsAre(0, 257, 5));
@@ -97,8 +100,20 @@ TEST_F(RequestValidatorTest, WhatIsGivenIsTaken) {
   EXPECT_EQ(request.id, "mine");
   EXPECT_EQ(request.priority, -1000);
   EXPECT_EQ(request.cache_salt, "salt");
+  EXPECT_TRUE(request.stability);
   EXPECT_THAT(valid.stop, ElementsAre("a", "b"));
   EXPECT_FALSE(valid.skip_special_tokens);
+  EXPECT_TRUE(valid.stability_heads);
+}
+
+TEST_F(RequestValidatorTest, HeadsOfTheStabilityAreNotGivenWithoutTheStability) {
+  params_.stability = true;
+  EXPECT_FALSE(Valid().stability_heads);
+  params_.stability = false;
+  params_.stability_heads = true;
+  ExpectRefused("stability_heads",
+                "`stability_heads` is true and `stability` is false; set `stability` to true as "
+                "well, or leave `stability_heads` out");
 }
 
 TEST_F(RequestValidatorTest, RealNumbersMustBeFiniteAndInside) {

@@ -124,7 +124,7 @@ class ScriptedEngine final : public CompletionEngine {
   RequestHandle last_handle_ = 0;
 };
 
-/// What the tests' model says of itself: a vocabulary for ByteTokenizer, 64 tokens long.
+/// What the tests' model says of itself: a vocabulary for ByteTokenizer, 64 tokens long, affine.
 inline ModelInfo SmallModelInfo(const Tokenizer& tokenizer) {
   ModelInfo info;
   info.architecture = "LlamaForCausalLM";
@@ -132,6 +132,9 @@ inline ModelInfo SmallModelInfo(const Tokenizer& tokenizer) {
   info.device = "cpu";
   info.vocab_size = tokenizer.vocab_size();
   info.max_model_len = 64;
+  info.num_layers = 2;
+  info.num_heads = 2;
+  info.attention.affine = AffineScale{};
   info.block_size = 16;
   info.num_blocks = 32;
   info.eos_token_ids = {tokenizer.vocab_size() - 1};

@@ -91,7 +91,32 @@ TEST_F(AttentionMetricsTest, StaysBelowSevenHundredSeriesAtThirtyTwoLayers) {
   size_t series = 0;
   for (const auto& family : registry_.Collect()) series += family.metric.size();
   EXPECT_LT(series, 700u);
-  EXPECT_EQ(series, 32u * 12u + 1u);
+  EXPECT_EQ(series, 32u * 12u + 6u);
+}
+
+TEST_F(AttentionMetricsTest, CountsRequestsThatPassedALimitByLimit) {
+  AttentionMetrics metrics(registry_, "m", Info(Affine()));
+  metrics.OnUnstable(Request(), {.limit = StabilityLimit::kEntropy});
+  metrics.OnUnstable(Request(), {.limit = StabilityLimit::kEntropy});
+  metrics.OnUnstable(Request(), {.limit = StabilityLimit::kNonFinite});
+  const Exposition page = Page();
+  const auto series = [](const std::string& limit) {
+    return "affine_attention_unstable_requests_total{limit=\"" + limit + "\",model_name=\"m\"}";
+  };
+  EXPECT_EQ(page.Value(series("entropy")), 2.0);
+  EXPECT_EQ(page.Value(series("non_finite")), 1.0);
+  EXPECT_EQ(page.Value(series("largest_score")), 0.0);
+  EXPECT_EQ(page.Value(series("alpha_drift")), 0.0);
+}
+
+TEST_F(AttentionMetricsTest, TellsWhatMeasuringCosts) {
+  AttentionMetrics metrics(registry_, "m", Info(Affine()));
+  StepReport report;
+  report.observation = std::chrono::milliseconds(3);
+  metrics.OnStep(report);
+  metrics.OnStep(report);
+  EXPECT_DOUBLE_EQ(Page().Value("affine_attention_observation_seconds_total{model_name=\"m\"}"),
+                   0.006);
 }
 
 TEST_F(AttentionMetricsTest, BeforeTheFirstObservedStepGaugesAreZero) {

@@ -55,27 +55,36 @@ class IdleEngine final : public CompletionEngine {
   ModelInfo info_;
 };
 
+/// A name that needs escaping in a label.
+constexpr char kName[] = "smol \"q\\4\"";
+
 /// The whole page of a server that has done a little of everything.
-std::string BusyPage(bool aliases) {
+std::string BusyPage(bool aliases, const std::vector<std::string>& names = {kName}) {
   ServerLog log({}, std::make_shared<LineSink>());
-  // A name that needs escaping in a label.
-  Telemetry telemetry(log, "smol \"q\\4\"", "1.2.3", aliases);
+  Telemetry telemetry(log, names, "1.2.3", aliases);
   const IdleEngine engine;
-  telemetry.ModelReady(engine, true);
-  StepReport report;
-  report.prefill_tokens = 5;
-  report.duration = std::chrono::milliseconds(3);
-  telemetry.observer().OnStep(report);
-  telemetry.observer().OnInterTokenGap(std::chrono::milliseconds(7));
-  telemetry.observer().OnFinish({}, {});
-  telemetry.observer().OnRefused("id", {ErrorCause::kFull, "full", ""});
+  for (size_t i = 0; i < names.size(); ++i) {
+    ModelTelemetry& model = telemetry.model(i);
+    model.ModelReady(engine, true);
+    StepReport report;
+    report.prefill_tokens = 5;
+    report.duration = std::chrono::milliseconds(3);
+    model.observer().OnStep(report);
+    model.observer().OnInterTokenGap(std::chrono::milliseconds(7));
+    model.observer().OnFinish({}, {});
+    model.observer().OnUnstable({}, {});
+  }
+  telemetry.edge().OnRefused("id", {ErrorCause::kFull, "full", ""});
   return telemetry.RenderMetrics();
 }
 
-TEST(MetricsPageTest, PromtoolFindsNothingToSay) {
-  const Verdict verdict = CheckMetrics(BusyPage(false));
-  EXPECT_EQ(verdict.exit_code, 0);
-  EXPECT_EQ(verdict.complaints, "");
+TEST(MetricsPageTest, PromtoolFindsNothingToSayWhateverTheNumberOfModels) {
+  for (const std::vector<std::string>& names :
+       {std::vector<std::string>{kName}, std::vector<std::string>{"a", "b"}}) {
+    const Verdict verdict = CheckMetrics(BusyPage(false, names));
+    EXPECT_EQ(verdict.exit_code, 0);
+    EXPECT_EQ(verdict.complaints, "");
+  }
 }
 
 // A colon is for recording rules, promtool says of every name that vLLM has, and of nothing else.

@@ -35,6 +35,7 @@ class RequestLogTest : public testing::Test {
   std::shared_ptr<LineSink> sink_ = std::make_shared<LineSink>();
   ServerLog log_{{}, sink_};
   RequestLog requests_{log_, "smol"};
+  RefusalLog refusals_{log_};
 };
 
 TEST_F(RequestLogTest, AFinishedRequestIsOneLineWithItsCountsAndTimes) {
@@ -68,7 +69,7 @@ TEST_F(RequestLogTest, AStreamsFirstTokenCountsWhenItWasWritten) {
 TEST_F(RequestLogTest, NothingThatTheCallerWroteIsShown) {
   RequestError error{ErrorCause::kBadInput, "`prompt` is \"my secret\"", "prompt"};
   error.log_message = "`prompt` is a string of 9 bytes";
-  requests_.OnRefused("id", error);
+  refusals_.Write("id", error);
   const nlohmann::json line = OnlyLine();
   EXPECT_EQ(line["error"], "`prompt` is a string of 9 bytes");
   EXPECT_EQ(line["param"], "prompt");
@@ -93,13 +94,45 @@ TEST_F(RequestLogTest, AFailedRequestNamesItsCode) {
 
 TEST_F(RequestLogTest, ARefusedRequestSaysWhyWhateverItsId) {
   const std::string hostile = "x\"}\n{\"level\":\"info\",\"request_id\":\"\xc3\x28";
-  requests_.OnRefused(hostile, {ErrorCause::kBadInput, "top_p is 2", "top_p"});
+  refusals_.Write(hostile, {ErrorCause::kBadInput, "top_p is 2", "top_p"});
   const nlohmann::json line = OnlyLine();
   EXPECT_EQ(line["message"], "request refused");
   EXPECT_EQ(line["level"], "warning");
   EXPECT_EQ(line["code"], "INVALID_ARGUMENT");
   EXPECT_EQ(line["param"], "top_p");
   EXPECT_EQ(line["request_id"].get<std::string>().substr(0, 4), hostile.substr(0, 4));
+}
+
+TEST_F(RequestLogTest, AnUnstableRequestIsNamedWithItsLimitAndThePlace) {
+  Request request;
+  request.id = "req-1";
+  LimitBreach breach{StabilityLimit::kLargestScore, 3, 1, 91.5, 80};
+  requests_.OnUnstable(request, breach);
+  const nlohmann::json line = OnlyLine();
+  EXPECT_EQ(line["message"], "attention unstable");
+  EXPECT_EQ(line["level"], "warning");
+  EXPECT_EQ(line["request_id"], "req-1");
+  EXPECT_EQ(line["model"], "smol");
+  EXPECT_EQ(line["limit"], "largest_score");
+  EXPECT_EQ(line["value"], 91.5);
+  EXPECT_EQ(line["bound"], 80);
+  EXPECT_EQ(line["layer"], 3);
+  EXPECT_EQ(line["head"], 1);
+}
+
+TEST_F(RequestLogTest, AnAnswerThatEndsForItsAttentionSaysSo) {
+  RequestFinish finish = Finish();
+  finish.reason = FinishReason::kUnstable;
+  requests_.OnFinish({}, finish);
+  const nlohmann::json line = OnlyLine();
+  EXPECT_EQ(line["finish_reason"], "unstable");
+  EXPECT_EQ(line["code"], "OK");
+}
+
+TEST_F(RequestLogTest, WhatIsNotFiniteHasNoLineBesideThatOfItsEnd) {
+  requests_.OnUnstable({}, LimitBreach{});
+  log_.Close();
+  EXPECT_TRUE(sink_->lines().empty());
 }
 
 TEST_F(RequestLogTest, StepsAndTokensLeaveNoLine) {

@@ -72,7 +72,7 @@ TEST_F(ServingMetricsTest, AddsUpTheTokensOfSteps) {
 }
 
 TEST_F(ServingMetricsTest, MeasuresTimesFromTheArrival) {
-  metrics_.OnFirstToken(milliseconds(95));
+  metrics_.CountFirstToken(milliseconds(95));
   metrics_.OnFinish({}, Finish(FinishReason::kLength));
   const Exposition page = Scrape();
   const auto sum = [&page](const std::string& name) {
@@ -92,7 +92,7 @@ TEST_F(ServingMetricsTest, TheFirstTokenCountsAtTheEdgeAndNotInTheEngine) {
   metrics_.OnFinish({}, Finish(FinishReason::kLength));
   const std::string count = "affine_time_to_first_token_seconds_count{model_name=\"smol\"}";
   EXPECT_EQ(Scrape().Value(count), 0);
-  metrics_.OnFirstToken(milliseconds(95));
+  metrics_.CountFirstToken(milliseconds(95));
   EXPECT_EQ(Scrape().Value(count), 1);
 }
 
@@ -110,6 +110,7 @@ TEST_F(ServingMetricsTest, ARequestThatNeverRanWaitedUntilItsEnd) {
 TEST_F(ServingMetricsTest, CountsEndsByReason) {
   metrics_.OnFinish({}, Finish(FinishReason::kStop));
   metrics_.OnFinish({}, Finish(FinishReason::kLength));
+  metrics_.OnFinish({}, Finish(FinishReason::kUnstable));
   for (const ErrorCause cause : kErrorCauses) {
     RequestFinish finish = Finish(FinishReason::kError);
     finish.error = RequestError{cause, "why", ""};
@@ -122,23 +123,12 @@ TEST_F(ServingMetricsTest, CountsEndsByReason) {
   };
   EXPECT_EQ(ended("stop"), 1);
   EXPECT_EQ(ended("length"), 1);
+  EXPECT_EQ(ended("unstable"), 1);
   EXPECT_EQ(ended("abort"), 2);  // cancelled and past the deadline
   EXPECT_EQ(ended("error"), static_cast<double>(kErrorCauses.size() - 2));
   const auto failed = page.SeriesOf("affine_requests_failed_total");
   EXPECT_EQ(failed.size(), kErrorCauses.size());
   for (const std::string& series : failed) EXPECT_EQ(page.Value(series), 1) << series;
-}
-
-TEST_F(ServingMetricsTest, CountsRefusalsByCauseAndNeverByWhatTheClientSent) {
-  metrics_.OnRefused("evil\"}\nid", {ErrorCause::kFull, "full", ""});
-  metrics_.OnRefused("other", {ErrorCause::kBadInput, "temperature is -1", "temperature"});
-  metrics_.OnRefused("other", {ErrorCause::kBadInput, "top_p is 2", "top_p"});
-  const Exposition page = Scrape();
-  EXPECT_EQ(page.SeriesOf("affine_requests_refused_total").size(), kErrorCauses.size());
-  EXPECT_EQ(page.Value("affine_requests_refused_total{cause=\"bad_input\",model_name=\"smol\"}"),
-            2);
-  EXPECT_EQ(page.Value("affine_requests_refused_total{cause=\"queue_full\",model_name=\"smol\"}"),
-            1);
 }
 
 TEST_F(ServingMetricsTest, GaugesShowTheEnginesLoadAtTheScrape) {

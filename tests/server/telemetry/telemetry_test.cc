@@ -10,34 +10,61 @@
 namespace affine {
 namespace {
 
-TEST(TelemetryTest, MetricsAndLogBothHearOfARequest) {
-  auto sink = std::make_shared<LineSink>();
-  ServerLog log({}, sink);
-  Telemetry telemetry(log, "smol", "1.0.0", true);
-  telemetry.observer().OnFinish({}, {});
-  telemetry.observer().OnRefused("id", {ErrorCause::kFull, "the queue is full", ""});
-  telemetry.observer().OnFirstToken(std::chrono::milliseconds(1));
-  telemetry.observer().OnInterTokenGap(std::chrono::milliseconds(1));
-  telemetry.observer().OnStep({});
+using std::chrono::milliseconds;
+
+class TelemetryTest : public testing::Test {
+ protected:
+  std::shared_ptr<LineSink> sink_ = std::make_shared<LineSink>();
+  ServerLog log_{{}, sink_};
+};
+
+TEST_F(TelemetryTest, MetricsAndLogBothHearOfARequest) {
+  Telemetry telemetry(log_, {"smol"}, "1.0.0", true);
+  telemetry.model(0).observer().OnFinish({}, {});
+  telemetry.edge().OnRefused("id", {ErrorCause::kFull, "the queue is full", ""});
+  telemetry.edge().OnFirstToken("smol", milliseconds(1));
+  telemetry.model(0).observer().OnInterTokenGap(milliseconds(1));
+  telemetry.model(0).observer().OnStep({});
   const Exposition page(telemetry.RenderMetrics());
-  log.Close();
-  EXPECT_EQ(sink->lines().size(), 2u);
-  EXPECT_EQ(
-      page.Value("affine_requests_finished_total{finished_reason=\"stop\",model_name=\"smol\"}"),
-      1);
-  EXPECT_EQ(page.Value("affine_requests_refused_total{cause=\"queue_full\",model_name=\"smol\"}"),
+  log_.Close();
+  EXPECT_EQ(sink_->lines().size(), 2u);
+  EXPECT_EQ(page.Value("affine_requests_finished_total{finished_reason="
+                       "\"stop\",model_name=\"smol\"}"),
+            1);
+  EXPECT_EQ(page.Value("affine_requests_refused_total{cause=\"queue_full\","
+                       "model_name=\"smol\"}"),
             1);
   EXPECT_EQ(page.Value("affine_inter_token_latency_seconds_count{model_name=\"smol\"}"), 1);
   EXPECT_EQ(page.Value("affine_time_to_first_token_seconds_count{model_name=\"smol\"}"), 1);
   EXPECT_EQ(page.Value("affine_step_seconds_count{model_name=\"smol\"}"), 1);
 }
 
-TEST(TelemetryTest, APageCanBeReadBeforeTheModelIsThere) {
-  ServerLog log({}, std::make_shared<LineSink>());
-  const Telemetry telemetry(log, "smol", "1.0.0", true);
+TEST_F(TelemetryTest, APageCanBeReadBeforeTheModelIsThere) {
+  const Telemetry telemetry(log_, {"smol"}, "1.0.0", true);
   const Exposition page(telemetry.RenderMetrics());
   EXPECT_EQ(page.Value("vllm:num_requests_running{model_name=\"smol\",engine=\"0\"}"), 0);
   EXPECT_TRUE(page.SeriesOf("affine_model_info").empty());
+}
+
+TEST_F(TelemetryTest, EachModelHasItsOwnSeriesAndLinesAndTheProcessOneOfEach) {
+  Telemetry telemetry(log_, {"plain", "affine"}, "1.0.0", true);
+  telemetry.model(1).observer().OnFinish({}, {});
+  telemetry.edge().OnFirstToken("affine", milliseconds(1));
+  telemetry.model(1).observer().OnStep({});
+  const Exposition page(telemetry.RenderMetrics());
+  log_.Close();
+  const auto steps = [&page](const std::string& name) {
+    return page.Value("affine_step_seconds_count{model_name=\"" + name + "\"}");
+  };
+  EXPECT_EQ(steps("plain"), 0);
+  EXPECT_EQ(steps("affine"), 1);
+  EXPECT_EQ(page.Value("affine_time_to_first_token_seconds_count{model_name=\"affine\"}"), 1);
+  EXPECT_EQ(page.SeriesOf("vllm:num_requests_running").size(), 2u);
+  EXPECT_EQ(page.SeriesOf("affine_build_info").size(), 1u);
+  EXPECT_EQ(page.SeriesOf("affine_log_lines_dropped_total").size(), 1u);
+  EXPECT_EQ(page.SeriesOf("process_resident_memory_bytes").size(), 1u);
+  ASSERT_EQ(sink_->lines().size(), 1u);
+  EXPECT_EQ(nlohmann::json::parse(sink_->lines()[0])["model"], "affine");
 }
 
 }  // namespace

@@ -78,6 +78,30 @@ TEST_F(VllmAliasesTest, AnAliasEqualsItsOriginal) {
             page.SeriesOf("vllm:e2e_request_latency_seconds_bucket").size());
 }
 
+// vLLM's dashboards know stop, length, abort and error.
+TEST_F(VllmAliasesTest, AnUnstableAnswerCountsAmongTheErrorsOfItsModel) {
+  ServingMetrics other(registry_, "other");
+  RequestFinish finish;
+  finish.reason = FinishReason::kUnstable;
+  metrics_.OnFinish({}, finish);
+  metrics_.OnFinish({}, finish);
+  other.OnFinish({}, finish);
+  finish.reason = FinishReason::kError;
+  metrics_.OnFinish({}, finish);
+  const Exposition page = Scrape(true);
+  const auto theirs = [&page](const std::string& reason, const std::string& model) {
+    return page.Value("vllm:request_success_total{finished_reason=\"" + reason +
+                      "\",model_name=\"" + model + "\",engine=\"0\"}");
+  };
+  EXPECT_EQ(theirs("error", "smol"), 3);
+  EXPECT_EQ(theirs("error", "other"), 1);
+  EXPECT_EQ(theirs("stop", "smol"), 1);
+  EXPECT_EQ(page.SeriesOf("vllm:request_success_total").size(), 8u);
+  EXPECT_EQ(page.Value("affine_requests_finished_total{finished_reason=\"unstable\","
+                       "model_name=\"smol\"}"),
+            2);
+}
+
 TEST_F(VllmAliasesTest, GatewaysFindBlockSizeAndNumberOfBlocks) {
   const auto series = Scrape(true).SeriesOf("vllm:cache_config_info");
   ASSERT_EQ(series.size(), 1u);

@@ -34,6 +34,12 @@ from affine_client.errors import (
 )
 from affine_client.joining import join
 from affine_client.retry import NO_RETRIES, RetryPolicy
+from affine_client.stability import (
+    AttentionHeads,
+    AttentionWindow,
+    StabilitySummary,
+    WorstHead,
+)
 from affine_client.wire import CompletionParams, Prompt
 
 __version__ = "0.1.0"
@@ -44,6 +50,8 @@ __all__ = [
     "Alternative",
     "AsyncClient",
     "Attention",
+    "AttentionHeads",
+    "AttentionWindow",
     "Busy",
     "Cancelled",
     "Chunk",
@@ -58,11 +66,13 @@ __all__ = [
     "Prompt",
     "RetryPolicy",
     "ServerFault",
+    "StabilitySummary",
     "TokenLogProb",
     "Tokens",
     "Unauthenticated",
     "Unavailable",
     "Unsupported",
     "Usage",
+    "WorstHead",
     "join",
 ]

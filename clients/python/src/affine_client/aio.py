@@ -19,6 +19,8 @@ from affine_client.answers import Chunk, Completion, Model, Tokens
 from affine_client.attempts import READY_SERVICE, Attempts, call_metadata
 from affine_client.errors import error_from_rpc
 from affine_client.retry import RetryPolicy
+from affine_client.stability import AttentionWindow
+from affine_client.stability_wire import window_of
 from affine_client.wire import CompletionParams, Prompt
 
 
@@ -107,6 +109,14 @@ class AsyncClient:
         request = pb.DetokenizeRequest(model=model, skip_special_tokens=skip_special_tokens)
         wire.extend(request.ids, ids, "ids")
         return str((await self._unary(self._service.Detokenize, request, timeout)).text)
+
+    async def attention(self, model: str = "", *, timeout: float | None = None) -> AttentionWindow:
+        """How stable the attention of `model` is by layer and head, over the latest observed steps.
+
+        Raises Unsupported where the server is older than the method.
+        """
+        request = pb.GetAttentionRequest(model=model)
+        return window_of(await self._unary(self._service.GetAttention, request, timeout))
 
     async def model(self, name: str = "", *, timeout: float | None = None) -> Model:
         """What the model served as `name` is; the first served one without a name."""

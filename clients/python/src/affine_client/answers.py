@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from affine_client.stability import StabilitySummary
+
 
 @dataclass(frozen=True)
 class Alternative:
@@ -41,21 +43,23 @@ class Chunk:
     prompt_token_ids: tuple[int, ...] = ()  # first piece only
     model: str = ""  # first piece only
     request_id: str = ""
-    finish_reason: str | None = None  # "stop" or "length", last piece only
+    finish_reason: str | None = None  # "stop", "length" or "unstable", last piece only
     usage: Usage | None = None  # last piece only
+    stability: StabilitySummary | None = None  # with `stability`, last piece only
 
 
 @dataclass(frozen=True)
 class Completion:
     text: str
     token_ids: tuple[int, ...]
-    finish_reason: str  # "stop" or "length"
+    finish_reason: str  # "stop", "length", or "unstable": the attention passed a server's limit
     usage: Usage
     model: str
     request_id: str
     logprobs: tuple[TokenLogProb, ...] = ()
     prompt_logprobs: tuple[TokenLogProb, ...] = ()
     prompt_token_ids: tuple[int, ...] = ()
+    stability: StabilitySummary | None = None  # with `stability`
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,17 @@ class Attention:
     alpha_activation: str  # "none", "linear_clipping" or "sigmoid"
     fixed_normalizer: int | None  # N of affine scaling; None: the number of visible keys
     gate: str  # "none", "headwise" or "elementwise"
+
+    @property
+    def description(self) -> str:
+        """In words, on one line."""
+        parts = [f"{self.denominator} denominator"]
+        if self.alpha_activation != "none":
+            over = self.fixed_normalizer or "visible keys"
+            parts.append(f"affine ({self.alpha_activation}, N = {over})")
+        if self.gate != "none":
+            parts.append(f"{self.gate} gate")
+        return ", ".join(parts)
 
 
 @dataclass(frozen=True)

@@ -24,4 +24,5 @@ def join(chunks: Iterable[Chunk]) -> Completion:
         logprobs=tuple(token for piece in pieces for token in piece.logprobs),
         prompt_logprobs=pieces[0].prompt_logprobs,
         prompt_token_ids=pieces[0].prompt_token_ids,
+        stability=last.stability,
     )

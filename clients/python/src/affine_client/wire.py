@@ -18,6 +18,7 @@ from affine_client.answers import (
     Usage,
 )
 from affine_client.errors import InvalidArgument
+from affine_client.stability_wire import summary_of
 
 Prompt = str | Sequence[int]
 
@@ -45,6 +46,8 @@ class CompletionParams(TypedDict, total=False):
     priority: int | None
     cache_salt: str | None
     timeout_ms: int | None
+    stability: bool | None
+    stability_heads: bool | None
 
 
 _SAMPLING = ("temperature", "top_k", "top_p", "seed")
@@ -102,6 +105,7 @@ def completion_of(answer: pb.CompleteResponse) -> Completion:
         logprobs=_scored(answer.logprobs),
         prompt_logprobs=_scored(answer.prompt_logprobs),
         prompt_token_ids=tuple(answer.prompt_token_ids),
+        stability=summary_of(answer.stability) if answer.HasField("stability") else None,
     )
 
 
@@ -116,6 +120,7 @@ def chunk_of(chunk: pb.CompleteChunk) -> Chunk:
         request_id=chunk.request_id,
         finish_reason=_finish_reason(chunk.finish_reason),
         usage=_usage(chunk.usage) if chunk.HasField("usage") else None,
+        stability=summary_of(chunk.stability) if chunk.HasField("stability") else None,
     )
 
 

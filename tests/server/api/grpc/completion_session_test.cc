@@ -35,6 +35,7 @@ TEST_F(CompletionSessionTest, AStreamsFirstTokenCountsWhenItIsWritten) {
   v1::CompleteChunk chunk;
   ASSERT_TRUE(reader->Read(&chunk));
   EXPECT_THAT(observer_.first_tokens(), ElementsAre(milliseconds(50)));
+  EXPECT_THAT(observer_.first_token_models(), ElementsAre("tiny"));
   EXPECT_EQ(request.sink->first_write(), request.arrival + milliseconds(50));
   time_.Advance(milliseconds(5));
   engine_.Emit(1, Ids("b"));
@@ -58,6 +59,7 @@ TEST_F(CompletionSessionTest, AFirstTokenThatIsAlsoTheLastCountsWhenItIsWritten)
   v1::CompleteChunk chunk;
   ASSERT_TRUE(reader->Read(&chunk));
   EXPECT_THAT(observer_.first_tokens(), ElementsAre(milliseconds(40)));
+  EXPECT_THAT(observer_.first_token_models(), ElementsAre("tiny"));
 }
 
 TEST_F(CompletionSessionTest, AUnaryAnswersFirstTokenCountsWhenTheEngineHadIt) {
@@ -68,6 +70,7 @@ TEST_F(CompletionSessionTest, AUnaryAnswersFirstTokenCountsWhenTheEngineHadIt) {
   engine_.Finish(1, FinishReason::kStop);
   EXPECT_EQ(unary.get().response.text(), "ab");
   EXPECT_THAT(observer_.first_tokens(), ElementsAre(milliseconds(30)));
+  EXPECT_THAT(observer_.first_token_models(), ElementsAre("tiny"));
   EXPECT_EQ(sink->first_write(), std::nullopt);
 }
 

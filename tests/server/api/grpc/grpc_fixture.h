@@ -27,8 +27,10 @@ namespace affine {
 
 class GrpcFixture : public ::testing::Test {
  protected:
-  explicit GrpcFixture(std::vector<std::string> pieces = {}) : tokenizer_(std::move(pieces)) {
-    models_.Add({"tiny", &engine_, &tokenizer_, 0});
+  explicit GrpcFixture(std::vector<std::string> pieces = {},
+                       const StabilitySource* stability = nullptr)
+      : tokenizer_(std::move(pieces)) {
+    models_.Add({"tiny", &engine_, &tokenizer_, 0, stability});
     for (int i = 0; i < 2; ++i) threads_.emplace_back([this] { executor_.run(); });
   }
   ~GrpcFixture() override {

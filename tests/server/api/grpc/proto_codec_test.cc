@@ -23,7 +23,7 @@ TEST(ProtoCodecTest, WhatIsAbsentStaysAbsent) {
   EXPECT_FALSE(params.max_tokens || params.temperature || params.top_k || params.top_p);
   EXPECT_FALSE(params.seed || params.logprobs || params.prompt_logprobs || params.timeout_ms);
   EXPECT_TRUE(params.skip_special_tokens);
-  EXPECT_FALSE(params.echo || params.ignore_eos);
+  EXPECT_FALSE(params.echo || params.ignore_eos || params.stability || params.stability_heads);
 }
 
 TEST(ProtoCodecTest, ZeroIsNotAbsent) {
@@ -64,6 +64,8 @@ TEST(ProtoCodecTest, EveryOtherFieldIsTaken) {
   request.set_request_id("id");
   request.set_priority(-3);
   request.set_cache_salt("salt");
+  request.set_stability(true);
+  request.set_stability_heads(true);
   const CompletionParams params = Params(request);
   EXPECT_EQ(params.model, "m");
   EXPECT_THAT(std::get<std::vector<int64_t>>(params.prompt), ElementsAre(5, 4'000'000'000));
@@ -74,6 +76,7 @@ TEST(ProtoCodecTest, EveryOtherFieldIsTaken) {
   EXPECT_EQ(params.request_id, "id");
   EXPECT_EQ(params.priority, -3);
   EXPECT_EQ(params.cache_salt, "salt");
+  EXPECT_TRUE(params.stability && params.stability_heads);
 }
 
 TEST(ProtoCodecTest, ARequestWithoutAPromptIsRefused) {

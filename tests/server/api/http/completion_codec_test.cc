@@ -38,7 +38,7 @@ TEST(CompletionCodecTest, ReadsEveryField) {
       "ignore_eos": true, "echo": true, "logprobs": 3, "prompt_logprobs": 0, "stream": true,
       "stream_options": {"include_usage": true}, "return_token_ids": true,
       "skip_special_tokens": false, "request_id": "r", "priority": -5, "cache_salt": "salt",
-      "timeout_ms": 250, "user": "someone", "a field of tomorrow": {"x": 1}})");
+      "timeout_ms": 250, "stability": true, "stability_heads": true, "user": "someone", "a field of tomorrow": {"x": 1}})");
   const CompletionParams& params = body.params;
   EXPECT_EQ(params.model, "tiny");
   EXPECT_EQ(std::get<std::string>(params.prompt), "say");
@@ -58,6 +58,8 @@ TEST(CompletionCodecTest, ReadsEveryField) {
   EXPECT_EQ(params.priority, -5);
   EXPECT_EQ(params.cache_salt, "salt");
   EXPECT_EQ(params.timeout_ms, 250);
+  EXPECT_TRUE(params.stability);
+  EXPECT_TRUE(params.stability_heads);
   EXPECT_TRUE(body.stream);
   EXPECT_TRUE(body.include_usage);
   EXPECT_TRUE(body.return_token_ids);
@@ -68,7 +70,7 @@ TEST(CompletionCodecTest, NullIsAsIfLeftOut) {
       "temperature": null, "top_p": null, "top_k": null, "seed": null, "stop": null,
       "stop_token_ids": null, "logprobs": null, "stream": null, "stream_options": null, "n": null,
       "best_of": null, "suffix": null, "logit_bias": null, "presence_penalty": null,
-      "echo": null, "skip_special_tokens": null})");
+      "echo": null, "skip_special_tokens": null, "stability": null, "stability_heads": null})");
   EXPECT_EQ(body.params.max_tokens, std::nullopt);
   EXPECT_EQ(body.params.temperature, std::nullopt);
   EXPECT_EQ(body.params.seed, std::nullopt);
@@ -154,6 +156,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{R"("priority": "high")", "priority", "it must be an integer"},
         BadField{R"("cache_salt": 1)", "cache_salt", "it must be a string"},
         BadField{R"("timeout_ms": "1s")", "timeout_ms", "it must be an integer"},
+        BadField{R"("stability": 1)", "stability", "`stability` is 1; it must be true or false"},
+        BadField{R"("stability": true, "stability_heads": "all")", "stability_heads",
+                 "`stability_heads` is \"all\"; it must be true or false"},
         BadField{R"("stream": true, "stream_options": 1)", "stream_options",
                  "it must be an object"},
         BadField{R"("stream_options": {})", "stream_options", "without \"stream\": true"},

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tests/server/api/http/http_harness.h"
+#include "tests/server/request/observed_heads.h"
 
 namespace affine {
 namespace {
@@ -50,6 +51,12 @@ class CompletionWorkTest : public ::testing::Test {
     const Clock::Time sampled = harness_.clock().Now();
     harness_.clock().Advance(milliseconds(20));
     engine().EmitFirst(handle, token, sampled);
+  }
+  static RequestFinish Observed() {
+    RequestFinish finish;
+    finish.reason = FinishReason::kUnstable;
+    finish.stability = std::make_shared<std::vector<HeadStability>>(ObservedHeads());
+    return finish;
   }
   std::vector<Clock::Duration> FirstTokens() { return harness_.observer().first_tokens(); }
   ScriptedEngine& engine() { return harness_.engine(); }
@@ -152,6 +159,41 @@ TEST_F(CompletionWorkTest, AStopStringEndsTheStreamAndTheEngine) {
   EXPECT_EQ(events.back(), "[DONE]");
   EXPECT_THAT(events[events.size() - 2], HasSubstr(R"("finish_reason":"stop")"));
   engine().AwaitCancel(1);
+}
+
+TEST_F(CompletionWorkTest, TheWholeAnswerHasTheStabilityThatWasAskedFor) {
+  Post({{"prompt", "say"}, {"stability", true}});
+  EXPECT_TRUE(engine().AwaitRequest(1).stability);
+  engine().Emit(1, {'h'});
+  engine().Finish(1, Observed());
+  const json answer = json::parse(client_.ReadResponse().body);
+  EXPECT_EQ(answer["choices"][0]["finish_reason"], "unstable");
+  EXPECT_EQ(answer["stability"]["queries"], 4);
+  EXPECT_FALSE(answer["stability"].contains("heads"));
+  Post({{"prompt", "say"}});
+  EXPECT_FALSE(engine().AwaitRequest(2).stability);
+  engine().Finish(2, FinishReason::kStop);
+  EXPECT_FALSE(json::parse(client_.ReadResponse().body).contains("stability"));
+}
+
+TEST_F(CompletionWorkTest, AStreamHasTheStabilityBesideItsFinishReasonAlone) {
+  Post({{"prompt", "say"},
+        {"stream", true},
+        {"stability", true},
+        {"stability_heads", true},
+        {"stream_options", {{"include_usage", true}}}});
+  engine().AwaitRequest(1);
+  engine().Emit(1, {'h'});
+  client_.ReadHead();
+  EXPECT_THAT(client_.ReadChunk(), ::testing::Not(HasSubstr("stability")));
+  engine().Finish(1, Observed());
+  const std::vector<std::string> rest = Events();
+  ASSERT_EQ(rest.size(), 3u);
+  const json last = json::parse(rest[0]);
+  EXPECT_EQ(last["choices"][0]["finish_reason"], "unstable");
+  EXPECT_EQ(last["stability"]["queries"], 4);
+  EXPECT_EQ(last["stability"]["heads"]["queries"], (json{{4, 4}, {0, 2}}));
+  EXPECT_THAT(rest[1], ::testing::Not(HasSubstr("stability")));
 }
 
 TEST_F(CompletionWorkTest, AnErrorBeforeTheFirstPieceHasItsStatus) {
@@ -262,6 +304,7 @@ TEST_F(CompletionWorkTest, AFullEngineIsToldWithAHint) {
 TEST_F(CompletionWorkTest, BadInputIsNamedAndNothingIsQueued) {
   EXPECT_EQ(Refused({{"prompt", "x"}, {"temperature", 101}}, 400)["param"], "temperature");
   EXPECT_EQ(Refused({{"prompt", ""}}, 400)["param"], "prompt");
+  EXPECT_EQ(Refused({{"prompt", "x"}, {"stability_heads", true}}, 400)["param"], "stability_heads");
   EXPECT_EQ(Refused({{"prompt", {0, 9999}}}, 400)["param"], "prompt");
   EXPECT_EQ(Refused({{"prompt", std::string(65, 'x')}}, 400)["param"], "prompt");
   EXPECT_EQ(Refused({{"prompt", "x"}, {"model", "huge"}}, 404)["code"], "model_not_found");

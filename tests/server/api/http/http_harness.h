@@ -62,9 +62,10 @@ class HttpHarness {
 /// The real routes before a scripted engine, whose model is called "tiny". Its clock stands still.
 class ServiceHarness {
  public:
-  explicit ServiceHarness(ApiOptions options = {.version = "1.2.3"}, HttpLimits limits = {})
+  explicit ServiceHarness(ApiOptions options = {.version = "1.2.3"}, HttpLimits limits = {},
+                          const StabilitySource* stability = nullptr)
       : service_(options, models_, clock_, observer_, [] { return std::string("affine_up 1\n"); }) {
-    models_.Add({"tiny", &engine_, &tokenizer_, 1700000000});
+    models_.Add({"tiny", &engine_, &tokenizer_, 1700000000, stability});
     http_ = std::make_unique<HttpHarness>(service_, limits, 64, clock_);
   }
   int port() const { return http_->port(); }

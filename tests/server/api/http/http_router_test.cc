@@ -58,5 +58,19 @@ TEST(PercentDecodedTest, DecodesEscapesAndKeepsTheRest) {
   EXPECT_EQ(PercentDecoded("%zz%-1%41"), "%zz%-1A");
 }
 
+TEST(QueryParameterTest, FindsTheFirstOfItsNameAndDecodesIt) {
+  const auto value = [](const char* target) {
+    return QueryParameter({.method = "GET", .target = target}, "model");
+  };
+  EXPECT_EQ(value("/a?model=tiny"), "tiny");
+  EXPECT_EQ(value("/a?x=1&model=a%2Fb%26c+d%2B&model=2"), "a/b&c d+");
+  EXPECT_EQ(value("/a?model=a=b"), "a=b");
+  EXPECT_EQ(value("/a?&&model=x&"), "x");
+  for (const char* without :
+       {"/a", "/a?", "/a?model", "/a?model=", "/a?models=x", "/a?x=model=y"}) {
+    EXPECT_EQ(value(without), "") << without;
+  }
+}
+
 }  // namespace
 }  // namespace affine

@@ -172,6 +172,7 @@ TEST(HttpServiceKeyTest, GuardsTheApiButNotTheProbes) {
   EXPECT_EQ(status("GET", "/v1/models", "Authorization: Bearer wrong!\r\n"), 401);
   EXPECT_EQ(status("GET", "/v1/models", "Authorization: Basic sesame\r\n"), 401);
   EXPECT_EQ(status("GET", "/v1/models", "Authorization: Bearer sesame\r\n"), 200);
+  EXPECT_EQ(status("GET", "/v1/attention", ""), 401);
   for (const char* path : {"/v1/completions", "/v1/chat/completions", "/tokenize", "/detokenize"}) {
     EXPECT_EQ(status("POST", path, ""), 401) << path;
   }

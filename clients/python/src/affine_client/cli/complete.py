@@ -8,9 +8,11 @@ from dataclasses import asdict
 from typing import Any, cast
 
 from affine_client.answers import Chunk, TokenLogProb
+from affine_client.cli.stability_tables import show_layers, show_summary
 from affine_client.cli.terminal import Terminal
 from affine_client.client import Client
 from affine_client.joining import join
+from affine_client.stability import StabilitySummary
 from affine_client.wire import CompletionParams
 
 _EXAMPLES = """examples:
@@ -18,6 +20,7 @@ _EXAMPLES = """examples:
   affine complete "Once upon a time" --max-tokens 64 --temperature 0.8 --seed 7
   affine complete "1, 2, 3," --temperature 0 --logprobs 3 --no-stream
   affine complete "Name a colour:" --stop . --json
+  affine complete "Once upon a time" --stability
   cat prompt.txt | affine complete - --max-tokens 200
 """
 
@@ -36,6 +39,8 @@ _NUMBERS = (
     ("--priority", int, "lower runs first (default: 0)"),
     ("--timeout-ms", int, "end the request after this many milliseconds"),
 )
+
+_SWITCHES = ("echo", "ignore_eos", "stability", "stability_heads")
 
 
 def add_parser(commands: Any, connection: argparse.ArgumentParser) -> None:
@@ -57,6 +62,16 @@ def add_parser(commands: Any, connection: argparse.ArgumentParser) -> None:
         "--stop", action="append", metavar="TEXT", help="end before this text; may be repeated"
     )
     parser.add_argument("--echo", action="store_true", help="print the prompt before the answer")
+    parser.add_argument(
+        "--stability",
+        action="store_true",
+        help="measure the attention at every position, and print a summary after the answer",
+    )
+    parser.add_argument(
+        "--stability-heads",
+        action="store_true",
+        help="the same, and a table by layer; with --json by layer and head",
+    )
     parser.add_argument("--ignore-eos", action="store_true", help="go on past the end of text")
     parser.add_argument(
         "--stream",
@@ -78,17 +93,23 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
             answer = client.complete(prompt, **params)
             if arguments.json:
                 terminal.json(asdict(answer))
+                _note_lack(arguments, terminal, answer.stability)
                 return 0
         else:
             chunks = client.stream(prompt, **params)
             if arguments.json:
                 for chunk in chunks:
                     terminal.json(asdict(chunk), indent=None)
+                    if chunk.usage is not None:
+                        _note_lack(arguments, terminal, chunk.stability)
                 return 0
             answer = join(_shown(chunks, terminal))
     terminal.line("" if stream else answer.text)
     _show_logprobs(terminal, "prompt", answer.prompt_logprobs)
     _show_logprobs(terminal, "answer", answer.logprobs)
+    if answer.stability is not None:
+        _show_stability(terminal, answer.stability)
+    _note_lack(arguments, terminal, answer.stability)
     usage = answer.usage
     terminal.note(
         f"[{usage.prompt_tokens} prompt tokens ({usage.cached_tokens} cached), "
@@ -102,7 +123,9 @@ def _params(arguments: argparse.Namespace) -> CompletionParams:
     names = [flag[2:].replace("-", "_") for flag, _, _ in _NUMBERS] + ["model", "stop"]
     given = {name: getattr(arguments, name) for name in names}
     params = {name: value for name, value in given.items() if value is not None}
-    switches = {name: True for name in ("echo", "ignore_eos") if getattr(arguments, name)}
+    switches = {name: True for name in _SWITCHES if getattr(arguments, name)}
+    if arguments.stability_heads:
+        switches["stability"] = True
     return cast(CompletionParams, params | switches)
 
 
@@ -110,6 +133,25 @@ def _shown(chunks: Iterator[Chunk], terminal: Terminal) -> Iterator[Chunk]:
     for chunk in chunks:
         terminal.write(chunk.text)
         yield chunk
+
+
+def _show_stability(terminal: Terminal, summary: StabilitySummary) -> None:
+    terminal.line()
+    show_summary(terminal, summary)
+    if summary.heads is not None:
+        terminal.line()
+        show_layers(terminal, summary.heads)
+
+
+def _note_lack(
+    arguments: argparse.Namespace, terminal: Terminal, summary: StabilitySummary | None
+) -> None:
+    """A server from before --stability passes over the wish in silence."""
+    if summary is None and (arguments.stability or arguments.stability_heads):
+        terminal.note(
+            "[no stability in the answer: the server is older than this command; build and start "
+            "it anew with deploy/serve.sh]"
+        )
 
 
 def _show_logprobs(terminal: Terminal, of: str, tokens: tuple[TokenLogProb, ...]) -> None:

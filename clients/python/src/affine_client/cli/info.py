@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from affine_client.answers import Attention, Model
+from affine_client.answers import Model
 from affine_client.cli.terminal import Terminal
 from affine_client.client import Client
 
@@ -46,7 +46,7 @@ def _rows(model: Model) -> list[tuple[str, str]]:
     return [
         ("model", model.name),
         ("architecture", model.architecture),
-        ("attention", _attention(model.attention)),
+        ("attention", model.attention.description),
         ("parameters", f"{model.num_parameters / 1e6:.1f} million"),
         ("weights", f"{model.weight_bytes / _MIB:.0f} MiB, {model.dtype} on {model.device}"),
         ("length", f"{model.max_model_len} tokens, prompt and output together"),
@@ -65,13 +65,3 @@ def _rows(model: Model) -> list[tuple[str, str]]:
         ("begin of text", "none" if model.bos_token_id is None else str(model.bos_token_id)),
         ("server", model.server_version),
     ]
-
-
-def _attention(attention: Attention) -> str:
-    parts = [f"{attention.denominator} denominator"]
-    if attention.alpha_activation != "none":
-        over = attention.fixed_normalizer or "visible keys"
-        parts.append(f"affine ({attention.alpha_activation}, N = {over})")
-    if attention.gate != "none":
-        parts.append(f"{attention.gate} gate")
-    return ", ".join(parts)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from affine_client import __version__
 from affine_client.address import DEFAULT_ADDRESS, server_address
-from affine_client.cli import bench, complete, info, metrics, tokenize
+from affine_client.cli import attention, bench, complete, info, metrics, report, tokenize
 from affine_client.cli.terminal import Terminal
-from affine_client.errors import AffineError, Unauthenticated, Unavailable
+from affine_client.errors import AffineError, Unauthenticated, Unavailable, Unsupported
 
 EXIT_FAILURE = 1
 EXIT_USAGE = 2
@@ -20,7 +20,7 @@ EXIT_UNREACHABLE = 69  # EX_UNAVAILABLE of sysexits.h
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
 
-_COMMANDS = (complete, info, tokenize, metrics, bench)
+_COMMANDS = (complete, info, tokenize, metrics, attention, report, bench)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -37,6 +37,7 @@ def build_parser() -> argparse.ArgumentParser:
     connection = argparse.ArgumentParser(add_help=False)
     connection.add_argument(
         "--address",
+        "--server",
         metavar="HOST:PORT",
         help=f"the server (default: AFFINE_ADDRESS, else {DEFAULT_ADDRESS})",
     )
@@ -71,6 +72,13 @@ def main(argv: Sequence[str] | None = None, terminal: Terminal | None = None) ->
         return EXIT_UNREACHABLE
     except Unauthenticated as problem:
         terminal.error(f"{problem}. Give the server's key with --api-key or AFFINE_API_KEY.")
+        return EXIT_FAILURE
+    except Unsupported as problem:
+        terminal.error(
+            f"{arguments.address}: {problem}. The server there is older than this command, or is "
+            "no Affine Serve: build and start it anew with deploy/serve.sh, or name another with "
+            "--address."
+        )
         return EXIT_FAILURE
     except (AffineError, OSError) as problem:
         if isinstance(problem, BrokenPipeError):

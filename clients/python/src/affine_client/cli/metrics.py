@@ -17,6 +17,7 @@ _FINISHED = ("affine_requests_finished_total", "vllm:request_success_total")
 _REASONS = {
     "stop": "requests that ended by a stop string or token",
     "length": "requests that reached max_tokens or the model's length",
+    "unstable": "requests whose attention passed a limit of the server's",
     "abort": "requests cancelled by the caller or past their deadline",
     "error": "requests that the server failed",
 }

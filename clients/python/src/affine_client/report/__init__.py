@@ -1,0 +1,1 @@
+"""A report of what a text does to the attention of one or two served models."""

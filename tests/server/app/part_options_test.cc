@@ -1,0 +1,46 @@
+#include "server/app/part_options.h"
+
+#include <gtest/gtest.h>
+
+namespace affine {
+namespace {
+
+TEST(PartOptionsTest, SeveralModelsDivideTheThreadsEvenlyAndHaveOneAtLeast) {
+  EXPECT_EQ(ThreadsOfEach(8, 2, 4), 4);
+  EXPECT_EQ(ThreadsOfEach(7, 3, 4), 2);
+  EXPECT_EQ(ThreadsOfEach(0, 2, 4), 2);
+  EXPECT_EQ(ThreadsOfEach(1, 3, 4), 1);
+  EXPECT_EQ(ThreadsOfEach(0, 2, 0), 1);  // the number of cores is not known
+}
+
+TEST(PartOptionsTest, OneModelHasAllThreads) {
+  EXPECT_EQ(ThreadsOfEach(0, 1, 4), 0);
+  EXPECT_EQ(ThreadsOfEach(3, 1, 4), 3);
+}
+
+TEST(PartOptionsTest, AModelIsLoadedWithItsShareOfTheCache) {
+  Config config;
+  config.threads = 4;
+  config.dtype = "float32";
+  const LoadOptions options = MakeLoadOptions(config, {"a", "folder", 0.25}, 2, 1 << 20);
+  EXPECT_EQ(options.path, "folder");
+  EXPECT_EQ(options.kv_cache_bytes, 1 << 18);
+  EXPECT_EQ(options.num_threads, 2);
+  EXPECT_EQ(options.dtype, "float32");
+}
+
+TEST(PartOptionsTest, TheActionDecidesWhetherALimitEndsRequests) {
+  Config config;
+  config.stability_limits.entropy = 0.5;
+  EXPECT_EQ(MakeEngineOptions(config).stability_limits.entropy, 0.5);
+  EXPECT_FALSE(MakeEngineOptions(config).stability_limits.end_requests);
+  config.unstable_action = "finish";
+  EXPECT_TRUE(MakeEngineOptions(config).stability_limits.end_requests);
+}
+
+TEST(PartOptionsTest, NoTwoEnginesHashAlike) {
+  EXPECT_NE(MakeEngineOptions({}).prefix_hash_key.k0, MakeEngineOptions({}).prefix_hash_key.k0);
+}
+
+}  // namespace
+}  // namespace affine
