@@ -176,6 +176,27 @@ TEST_P(TransformerModelTest, WhatIsObservedOfAPromptIsTheSameBitsForAllChunksAnd
   EXPECT_EQ(observe(7, true), reference);
 }
 
+TEST_P(TransformerModelTest, WhatIsObservedAfterASharedPrefixOrInOtherBlocksIsTheSameBits) {
+  const auto model = Load();
+  const auto observe = [&](Sequence sequence, size_t done) {
+    std::vector<HeadStability> heads(2u * 4u);  // layers, heads
+    sequence.done = done;
+    SequenceSlice slice = sequence.Next(sequence.tokens.size() - done);
+    slice.stability = heads.data();
+    slice.observe_from = 36;
+    model->Step({.copies = {}, .slices = std::span(&slice, 1)});
+    return heads;
+  };
+  const Sequence first{Prompt(40, 1), Blocks(0, 4)};
+  const std::vector<HeadStability> reference = observe(first, 0);
+  EXPECT_EQ(reference[0].queries, 4);
+  Sequence hit{first.tokens, Blocks(8, 4)};  // its first two blocks are those of `first`
+  std::copy_n(first.blocks.begin(), 2, hit.blocks.begin());
+  EXPECT_EQ(observe(hit, 32), reference);
+  const Sequence recomputed{first.tokens, Blocks(20, 4)};  // as after a preemption
+  EXPECT_EQ(observe(recomputed, 0), reference);
+}
+
 TEST_P(TransformerModelTest, ACopiedBlockContinuesAsTheOriginal) {
   const auto model = Load();
   Sequence sequence{Prompt(20, 3), Blocks(0, 4)};
