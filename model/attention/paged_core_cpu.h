@@ -7,6 +7,7 @@
 #include "model/attention/attention_batch.h"
 #include "model/attention/observed_scores.h"
 #include "model/cache/kv_cache.h"
+#include "model/layers/packed_rows.h"
 #include "model/runtime/kernels.h"
 #include "model/runtime/worker_team.h"
 
@@ -35,7 +36,10 @@ class PagedCoreCpu {
  public:
   static constexpr int64_t kPartKeys = 256;
 
-  PagedCoreCpu(const AttentionShape& shape, const Kernels& kernels, WorkerTeam& team);
+  /// `element` is the caches'. With bfloat16, scaled queries and exponentials are rounded to it
+  /// before they are multiplied; sums, and the sum of the exponentials, are of float32.
+  PagedCoreCpu(const AttentionShape& shape, ElementType element, const Kernels& kernels,
+               WorkerTeam& team);
   ~PagedCoreCpu();
 
   /// Writes the slices' keys and values to `cache`, and the value sums of their rows and blocks.
@@ -58,32 +62,58 @@ class PagedCoreCpu {
   double TakeObservationSeconds();
 
  private:
+  static constexpr int64_t kWhole = -1;
   struct Tile;
   struct Scratch;
-  void AttendTile(const Tile& tile, const CoreInput& input, const CacheLayer& cache,
-                  const CoreOutput& out, Scratch& scratch) const;
+  /// Parts of a tile that one thread takes: results are merged at once (kWhole), or kept in kept_
+  /// from `kept` on, to be merged when all of the tile's are there.
+  struct Span {
+    int64_t tile;  // in tiles_
+    int64_t first_part;
+    int64_t parts;
+    int64_t kept;
+  };
+  /// What one part gives each of a tile's rows.
+  struct Part {
+    float* values;  // [rows, head_dim]: exponentials times values
+    float* max;     // [rows]: the largest score, subtracted before the exponentials
+    float* sum;     // [rows]: of the exponentials
+  };
+  void MakeTiles(const AttentionBatch& batch);
+  void MakeSpans();
   void LoadQueries(const Tile& tile, const CoreInput& input, Scratch& scratch) const;
+  void AttendTile(const Tile& tile, const CacheLayer& cache, Scratch& scratch) const;
+  void KeepParts(const Tile& tile, const Span& span, const CacheLayer& cache, Scratch& scratch);
+  void MergeKept(const Tile& tile, const Span& cut, Scratch& scratch);
+  Part KeptPart(int64_t kept, int64_t index, int64_t rows);
+  void ComputePart(const Tile& tile, const CacheLayer& cache, int64_t begin, int64_t end,
+                   const Part& part, Scratch& scratch) const;
   void ScorePart(const Tile& tile, const CacheLayer& cache, int64_t begin, int64_t end,
                  Scratch& scratch) const;
   void WeighValues(const Tile& tile, const CacheLayer& cache, int64_t begin, int64_t end,
-                   Scratch& scratch) const;
-  void MergePart(const Tile& tile, int64_t begin, int64_t end, Scratch& scratch) const;
+                   float* part, Scratch& scratch) const;
+  void MergePart(const Tile& tile, int64_t begin, const Part& part, Scratch& scratch) const;
+  void Finish(const Tile& tile, const CoreOutput& out, const Scratch& scratch) const;
+
+  // Of observed rows: paged_core_statistics_cpu.cc.
+  int64_t Visible(const Tile& tile, int64_t row, int64_t begin, int64_t end) const;
+  int64_t ObservedIndex(const Tile& tile, int64_t row) const;
   void KeepScores(const Tile& tile, int64_t begin, int64_t end, Scratch& scratch) const;
-  void SumScores(const Tile& tile, int64_t begin, int64_t end, Scratch& scratch) const;
+  void SumScores(const Tile& tile, int64_t begin, int64_t end, const Part& part,
+                 Scratch& scratch) const;
   void ReportScores(const Tile& tile, ScoreStatistics* statistics, const Scratch& scratch) const;
   void NegativeMassOfTile(const Tile& tile, const CoreInput& input, const CacheLayer& cache,
                           const AffineWeight* weights, float* mass, Scratch& scratch) const;
-  int64_t Visible(const Tile& tile, int64_t row, int64_t begin, int64_t end) const;
-  int64_t ObservedIndex(const Tile& tile, int64_t row) const;
-  void MakeTiles(const AttentionBatch& batch);
-  void Finish(const Tile& tile, const CoreOutput& out, const Scratch& scratch) const;
 
   AttentionShape shape_;
   int64_t group_;  // heads that share a key-value head
   int64_t queries_per_tile_;
   const Kernels& kernels_;
   WorkerTeam& team_;
-  std::vector<Tile> tiles_;       // reused from step to step
+  std::vector<Tile> tiles_;  // these, from step to step, reuse their memory
+  std::vector<Span> spans_;
+  std::vector<Span> cut_tiles_;   // a whole tile each, whose parts are kept
+  std::vector<float> kept_;       // parts' results, [rows, head_dim + 2] each
   std::vector<Scratch> scratch_;  // [threads]
 };
 

@@ -90,8 +90,7 @@ void Linear::MultiplyPart(const Call& call, const Kernels& kernels, const Part& 
   args.c = call.y + part.first_row * call.y_stride + part.first_panel * kPanelWidth;
   args.c_stride = call.y_stride;
   args.accumulate = call.accumulate || bias_.defined();
-  element_ == ElementType::kFloat32 ? kernels.multiply_f32(args)
-                                    : kernels.multiply_packed_bf16(args);
+  kernels.multiply(element_, args);
 }
 
 // Sums start from the bias, or from y plus the bias.

@@ -28,17 +28,20 @@ inline constexpr int64_t PaddedWidth(int64_t n) {
 /// Each element is one chain of fused multiply-adds, started from 0 or from c: over i in ascending
 /// order for float32 panels; for bfloat16 panels over pairs of i in ascending order, of each pair
 /// the second first, which is what the processor's own instruction does. So the bits are the same
-/// for any rows and panels beside it, and for any cut of i, between pairs, into several calls.
+/// for any rows and panels beside it, and for any cut of i, between pairs, into several calls or
+/// into `cuts` of one call, each with panels of its own.
 struct MultiplyArgs {
-  const void* a;     // [rows, k]: float32, or packed rows (see Kernels::pack_bf16)
+  const void* a;     // [rows, cuts * k]: float32, or packed rows (see Kernels::pack_bf16)
   int64_t a_stride;  // from row to row, in bytes
   int64_t rows;
-  const char* const* panels;  // where each panel starts
+  const char* const* panels;  // [cuts, num_panels]: where each panel starts
   int64_t num_panels;
-  int64_t k;         // even for bfloat16 panels
+  int64_t k;         // depth of a panel, even for bfloat16
   float* c;          // [rows, 16 * num_panels], row r at c + r * c_stride
   int64_t c_stride;  // in floats
   bool accumulate;   // start from c rather than from 0
+  int64_t cuts = 1;
+  int64_t cut_stride = 0;  // in `panels`, from cut to cut
 };
 
 /// All functions are pure but for what they write, and safe to call from several threads. Vectors
@@ -46,8 +49,6 @@ struct MultiplyArgs {
 /// then added as a fixed tree.
 struct Kernels {
   void (*multiply_f32)(const MultiplyArgs& args);
-  /// float32 rows, bfloat16 panels.
-  void (*multiply_bf16)(const MultiplyArgs& args);
   /// Rows written by pack_bf16, bfloat16 panels.
   void (*multiply_packed_bf16)(const MultiplyArgs& args);
 
@@ -75,9 +76,9 @@ struct Kernels {
   /// Neither NaN nor infinity in x [n].
   bool (*all_finite)(const float* x, int64_t n);
 
-  /// float32 rows by panels of `type`.
+  /// Panels of `type` by rows of the form that goes with them, float32 or packed.
   void multiply(ElementType type, const MultiplyArgs& args) const {
-    type == ElementType::kFloat32 ? multiply_f32(args) : multiply_bf16(args);
+    type == ElementType::kFloat32 ? multiply_f32(args) : multiply_packed_bf16(args);
   }
 };
 

@@ -116,7 +116,6 @@ void PackBf16(const float* x, int64_t n, void* packed) {
 
 constexpr Kernels kTable = {
     .multiply_f32 = Multiply<Float32Panels>,
-    .multiply_bf16 = Multiply<Bfloat16Panels>,
     .multiply_packed_bf16 = Multiply<Bfloat16Panels>,
     .pack_bf16 = PackBf16,
     .packed_bf16_bytes = 4,

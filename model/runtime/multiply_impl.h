@@ -39,21 +39,14 @@ struct Bfloat16Panels {
   static V Add(V sum, V x, V weight) { return Simd::Fma(x, weight, sum); }
 };
 
-/// One tile: sums of kRows x kPanels vectors stay in registers over the whole depth.
+/// Adds one cut's products to a tile's sums; returns where the next cut's inputs start.
 template <typename Format, int kRows, int kPanels>
-void MultiplyTile(const MultiplyArgs& args) {
-  V sum[kRows][kPanels];
-#pragma GCC unroll 6
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-    for (int p = 0; p < kPanels; ++p) {
-      sum[r][p] =
-          args.accumulate ? Simd::Load(args.c + r * args.c_stride + p * kPanelWidth) : Simd::Zero();
-    }
-  }
+inline __attribute__((always_inline)) const char* MultiplyCut(const MultiplyArgs& args,
+                                                              const char* const* starts,
+                                                              const char* a,
+                                                              V (&sum)[kRows][kPanels]) {
   const char* panels[kPanels];
-  std::copy_n(args.panels, kPanels, panels);
-  const char* a = static_cast<const char*>(args.a);
+  std::copy_n(starts, kPanels, panels);
   const int64_t a_stride = args.a_stride, end = args.k / Format::kDepth * Format::kStepBytes;
   for (int64_t at = 0; at < end;
        at += Format::kStepBytes, a += Format::kDepth * Format::kInputBytes) {
@@ -83,6 +76,25 @@ void MultiplyTile(const MultiplyArgs& args) {
         }
       }
     }
+  }
+  return a;
+}
+
+/// One tile: sums of kRows x kPanels vectors stay in registers over the whole depth.
+template <typename Format, int kRows, int kPanels>
+void MultiplyTile(const MultiplyArgs& args) {
+  V sum[kRows][kPanels];
+#pragma GCC unroll 6
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int p = 0; p < kPanels; ++p) {
+      sum[r][p] =
+          args.accumulate ? Simd::Load(args.c + r * args.c_stride + p * kPanelWidth) : Simd::Zero();
+    }
+  }
+  const char* a = static_cast<const char*>(args.a);
+  for (int64_t cut = 0; cut < args.cuts; ++cut) {
+    a = MultiplyCut<Format, kRows, kPanels>(args, args.panels + cut * args.cut_stride, a, sum);
   }
 #pragma GCC unroll 6
   for (int r = 0; r < kRows; ++r) {

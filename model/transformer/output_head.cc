@@ -17,8 +17,10 @@ OutputHead::OutputHead(const ModelConfig& config, const Checkpoint& checkpoint, 
       team_(team),
       normed_rows_(team.size() * hidden_),
       normed_(kernels, element, kRowsAtOnce, hidden_),
-      logits_(kRowsAtOnce * projection_.padded_out_features()),
-      samplers_(team.size(), Sampler(kernels, config.vocab_size)) {
+      logits_(kRowsAtOnce * projection_.padded_out_features()) {
+  // In place, since copies would lose the memory that each has reserved.
+  samplers_.reserve(team.size());
+  for (int i = 0; i < team.size(); ++i) samplers_.emplace_back(kernels, config.vocab_size);
   const char* name = config.tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight";
   projection_.SetWeight(0, checkpoint.tensor(name), team);
 }

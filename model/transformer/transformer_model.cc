@@ -22,7 +22,7 @@ TransformerModel::TransformerModel(Checkpoint checkpoint, const Plan& plan)
       team_(plan.num_threads),
       cache_(plan.cache),
       rotary_(checkpoint_.config(), info_.max_model_len),
-      core_(ShapeOf(checkpoint_.config()), kernels_, team_),
+      core_(ShapeOf(checkpoint_.config()), plan.cache.element, kernels_, team_),
       embedding_(checkpoint_.tensor("model.embed_tokens.weight"), plan.cache.element) {
   const ModelConfig& config = checkpoint_.config();
   const ElementType element = plan.cache.element;

@@ -50,7 +50,7 @@ struct CoreRun {
     std::vector<int32_t> table(blocks);
     for (int64_t i = 0; i < blocks; ++i) table[i] = static_cast<int32_t>(blocks - 1 - i);
     WorkerTeam team(threads);
-    PagedCoreCpu core(shape, KernelsFor(DetectCpuIsa()), team);
+    PagedCoreCpu core(shape, element, KernelsFor(DetectCpuIsa()), team);
     const int64_t q = shape.num_heads * shape.head_dim, kv = shape.num_kv_heads * shape.head_dim;
     Result result{std::vector<float>(n * q), std::vector<float>(n * shape.num_heads),
                   std::vector<float>(n * kv)};

@@ -51,6 +51,11 @@ Panels MakePanels(ElementType type, int64_t k, int64_t panels, uint32_t seed) {
   return made;
 }
 
+// Of one number of a row, in the form that goes with panels of `type`.
+int64_t InputBytes(const Kernels& kernels, ElementType type) {
+  return type == ElementType::kFloat32 ? 4 : kernels.packed_bf16_bytes;
+}
+
 class KernelsTest : public testing::TestWithParam<CpuIsa> {
  protected:
   const Kernels& kernels_ = KernelsFor(GetParam());
@@ -74,40 +79,37 @@ void MultiplySimply(ElementType type, const std::vector<float>& a, int64_t rows,
   }
 }
 
+// Rows [rows, k] in the form that goes with panels of `type`; `a` becomes the values they hold.
+std::vector<char> PackRows(const Kernels& kernels, ElementType type, std::vector<float>& a,
+                           int64_t k) {
+  const int64_t rows = static_cast<int64_t>(a.size()) / k;
+  const int64_t stride = k * InputBytes(kernels, type);
+  std::vector<char> packed(rows * stride);
+  if (type == ElementType::kFloat32) {
+    std::memcpy(packed.data(), a.data(), packed.size());
+    return packed;
+  }
+  for (int64_t r = 0; r < rows; ++r)
+    kernels.pack_bf16(a.data() + r * k, k, packed.data() + r * stride);
+  for (float& x : a) x = FromBfloat16(ToBfloat16(x));
+  return packed;
+}
+
 TEST_P(KernelsTest, MultiplyIsOneChainOfFusedMultiplyAddsForAllRowsAndPanels) {
   constexpr int64_t kDepth = 38;
   for (ElementType type : {ElementType::kFloat32, ElementType::kBfloat16}) {
     for (int64_t rows : {1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 29}) {
       for (int64_t panels : {1, 2, 3, 4, 5, 7, 9}) {
         const Panels weight = MakePanels(type, kDepth, panels, 7);
-        const std::vector<float> a = Draw(rows * kDepth, 8);
+        std::vector<float> a = Draw(rows * kDepth, 8);
+        const std::vector<char> packed = PackRows(kernels_, type, a, kDepth);
         const int64_t width = kPanelWidth * panels;
         std::vector<float> c(rows * width, 0.5f), expected = c;
         MultiplySimply(type, a, rows, weight, kDepth, expected);
-        kernels_.multiply(type, {a.data(), kDepth * 4, rows, weight.starts.data(), panels, kDepth,
-                                 c.data(), width, true});
+        kernels_.multiply(type, {packed.data(), kDepth * InputBytes(kernels_, type), rows,
+                                 weight.starts.data(), panels, kDepth, c.data(), width, true});
         EXPECT_EQ(c, expected) << rows << " rows, " << panels << " panels";
       }
-    }
-  }
-}
-
-TEST_P(KernelsTest, PackedMultiplyRoundsItsInputsToBfloat16AndIsTheSameChain) {
-  constexpr int64_t kDepth = 38;
-  for (int64_t rows : {1, 2, 3, 4, 5, 6, 7, 12, 29}) {
-    for (int64_t panels : {1, 2, 3, 4, 5, 7}) {
-      const Panels weight = MakePanels(ElementType::kBfloat16, kDepth, panels, 7);
-      std::vector<float> a = Draw(rows * kDepth, 8);
-      const int64_t width = kPanelWidth * panels, stride = kDepth * kernels_.packed_bf16_bytes;
-      std::vector<char> packed(rows * stride);
-      for (int64_t r = 0; r < rows; ++r)
-        kernels_.pack_bf16(a.data() + r * kDepth, kDepth, packed.data() + r * stride);
-      for (float& x : a) x = FromBfloat16(ToBfloat16(x));
-      std::vector<float> c(rows * width, 0.5f), expected = c;
-      MultiplySimply(ElementType::kBfloat16, a, rows, weight, kDepth, expected);
-      kernels_.multiply_packed_bf16({packed.data(), stride, rows, weight.starts.data(), panels,
-                                     kDepth, c.data(), width, true});
-      EXPECT_EQ(c, expected) << rows << " rows, " << panels << " panels";
     }
   }
 }
@@ -130,21 +132,43 @@ TEST_P(KernelsTest, PackingRoundsTiesToEvenAndKeepsInfinityAndNaN) {
 }
 
 TEST_P(KernelsTest, MultiplyCutIntoPartsOfTheDepthGivesTheSameBits) {
-  const Panels weight = MakePanels(ElementType::kBfloat16, 32, 1, 3);
-  const std::vector<float> a = Draw(4 * 32, 4);
-  std::vector<float> whole(4 * 16), parts(4 * 16);
-  MultiplyArgs args = {a.data(), 32 * 4, 4, weight.starts.data(), 1, 32, whole.data(), 16, false};
-  kernels_.multiply_bf16(args);
-  args.c = parts.data();
-  args.k = 12;
-  kernels_.multiply_bf16(args);
-  const char* rest = weight.bytes.data() + 12 * kPanelWidth * 2;
-  args.a = a.data() + 12;
-  args.panels = &rest;
-  args.k = 20;
-  args.accumulate = true;
-  kernels_.multiply_bf16(args);
-  EXPECT_EQ(whole, parts);
+  constexpr int64_t kDepth = 48, kCut = 16, kRows = 7, kPanels = 5, kWidth = kPanels * kPanelWidth;
+  for (ElementType type : {ElementType::kFloat32, ElementType::kBfloat16}) {
+    const Panels weight = MakePanels(type, kDepth, kPanels, 3);
+    std::vector<float> a = Draw(kRows * kDepth, 4);
+    const std::vector<char> packed = PackRows(kernels_, type, a, kDepth);
+    std::vector<const char*> cuts;  // [kDepth / kCut, kPanels]
+    for (int64_t i = 0; i < kDepth; i += kCut) {
+      for (const char* start : weight.starts) {
+        cuts.push_back(start + i * kPanelWidth * ElementBytes(type));
+      }
+    }
+    std::vector<float> whole(kRows * kWidth), in_calls(whole), in_one_call(whole);
+    MultiplyArgs args = {packed.data(), kDepth * InputBytes(kernels_, type),
+                         kRows,         weight.starts.data(),
+                         kPanels,       kDepth,
+                         whole.data(),  kWidth,
+                         false};
+    kernels_.multiply(type, args);
+
+    args.k = kCut;
+    args.panels = cuts.data();
+    args.c = in_one_call.data();
+    args.cuts = kDepth / kCut;
+    args.cut_stride = kPanels;
+    kernels_.multiply(type, args);
+    EXPECT_EQ(in_one_call, whole);
+
+    args.c = in_calls.data();
+    args.cuts = 1;
+    for (int64_t cut = 0; cut < kDepth / kCut; ++cut) {
+      args.a = packed.data() + cut * kCut * InputBytes(kernels_, type);
+      args.panels = cuts.data() + cut * kPanels;
+      args.accumulate = cut > 0;
+      kernels_.multiply(type, args);
+    }
+    EXPECT_EQ(in_calls, whole);
+  }
 }
 
 TEST_P(KernelsTest, EveryKernelGivesTheBitsOfThePortableOne) {
