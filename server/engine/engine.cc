@@ -14,7 +14,8 @@ namespace {
 SchedulerOptions ForScheduler(const EngineOptions& options) {
   return {.max_num_batched_tokens = options.max_num_batched_tokens,
           .max_num_seqs = options.max_num_seqs,
-          .max_prefill_tokens_beside_decodes = options.max_prefill_tokens_beside_decodes};
+          .max_prefill_tokens_beside_decodes = options.max_prefill_tokens_beside_decodes,
+          .max_decode_stall_seconds = options.max_decode_stall_ms / 1000.0};
 }
 
 RequestError Unavailable() {
@@ -90,6 +91,9 @@ bool Engine::RunOnce() {
   StepAndCommit(plan, &report);
   Publish();
   report.duration = clock_.Now() - begin;
+  if (report.model > Clock::Duration::zero()) {  // the step did not fail
+    scheduler_.Learn(std::chrono::duration<double>(report.duration).count());
+  }
   report.load = load();
   observer_.OnStep(report);
   return true;

@@ -29,6 +29,7 @@ struct EngineOptions {
   int32_t max_num_seqs = 256;             // most sequences running at once
   int32_t max_num_queued_reqs = 1024;     // most requests accepted and not running; at least 1
   int32_t max_prefill_tokens_beside_decodes = 0;  // in a step that decodes; 0: no bound of its own
+  int32_t max_decode_stall_ms = 0;  // expected time of a step that decodes; 0: no bound
   bool enable_prefix_caching = true;
   int32_t stability_sample_every = 0;  // every so many steps the attention is sampled; 0: never
   StabilityLimits stability_limits{};

@@ -23,6 +23,15 @@ Scheduler::Scheduler(const SchedulerOptions& options, BlockTables& tables)
                                 std::to_string(options.max_prefill_tokens_beside_decodes) +
                                 "; it must be at least 0, which means no bound");
   }
+  if (!(options.max_decode_stall_seconds >= 0.0)) {
+    throw std::invalid_argument("max_decode_stall_seconds is " +
+                                std::to_string(options.max_decode_stall_seconds) +
+                                "; it must be at least 0, which means no bound");
+  }
+  if (options.prefill_granule < 1) {
+    throw std::invalid_argument("prefill_granule is " + std::to_string(options.prefill_granule) +
+                                "; it must be at least 1");
+  }
 }
 
 void Scheduler::Add(Sequence& sequence) {
@@ -41,61 +50,111 @@ void Scheduler::Remove(Sequence& sequence) {
 
 const StepPlan& Scheduler::Plan() {
   plan_.Clear();
-  const auto decodes = std::ranges::count_if(running_, &Sequence::decoding);
-  StepBudget budget(options_.max_num_batched_tokens, static_cast<int32_t>(decodes),
-                    options_.max_prefill_tokens_beside_decodes);
-  ScheduleRunning(budget);
+  const StepBudget budget = MakeBudget();
+  GatherWishes(budget);
+  SharePrefill(wishes_, budget, options_.prefill_granule);
+  for (const PrefillWish& wish : wishes_) wish.sequence->prefill_share = wish.share;
+  ScheduleRunning();
   // What was just taken from a sequence must not be given to one that ranks no better.
-  if (plan_.preempted.empty()) AdmitWaiting(budget);
+  if (plan_.preempted.empty()) AdmitWaiting();
   std::ranges::stable_partition(plan_.slices, &PlannedSlice::decode);
   return plan_;
 }
 
-void Scheduler::ScheduleRunning(StepBudget& budget) {
-  for (size_t i = 0; i < running_.size(); ++i) {  // preemption takes from the end only
-    Sequence& sequence = *running_[i];
-    if (sequence.decoding()) {
-      if (GrowOrPreempt(i, 1) == 1) AddSlice(sequence, 1);
-      continue;
-    }
-    const int32_t wanted = std::min(sequence.num_uncomputed(), budget.for_prefill());
-    if (wanted == 0) continue;
-    const int32_t count = GrowOrPreempt(i, wanted);
-    if (count == 0) continue;
-    AddSlice(sequence, count);
-    budget.TakePrefill(count);
+StepBudget Scheduler::MakeBudget() const {
+  StepWork decodes;
+  for (const Sequence* sequence : running_) {
+    if (sequence->decoding()) decodes.AddDecode(sequence->num_computed, 1);
+  }
+  return StepBudget({.max_tokens = options_.max_num_batched_tokens,
+                     .prefill_cap = options_.max_prefill_tokens_beside_decodes,
+                     .max_seconds = options_.max_decode_stall_seconds},
+                    decodes, step_times_);
+}
+
+void Scheduler::GatherWishes(const StepBudget& budget) {
+  wishes_.clear();
+  for (Sequence* sequence : running_) {
+    if (sequence->decoding()) continue;
+    wishes_.push_back({sequence, sequence->num_computed, sequence->num_uncomputed()});
+  }
+  GatherWaiting(budget);
+  std::ranges::sort(wishes_, Rank(), &PrefillWish::sequence);
+}
+
+// Of the waiting, those that have room beside the running ones and those before them. Short ones
+// may be let in past long ones, but not past one that has no room. Once there are enough to fill
+// the step, a few more are looked at for the sake of short ones behind long ones, until short ones
+// alone would fill it.
+void Scheduler::GatherWaiting(const StepBudget& budget) {
+  constexpr size_t kLookAhead = 16;
+  const int32_t tokens = budget.Fit(0, budget.for_prefill(), 1);
+  const size_t slots = options_.max_num_seqs - num_running();
+  int32_t spare = NumSpare();
+  int64_t all_tokens = 0, short_tokens = 0;
+  for (const PrefillWish& wish : wishes_) all_tokens += wish.wanted;
+  for (size_t looked = 0; Sequence * sequence : waiting_) {
+    if (looked == slots || (looked > 0 && short_tokens >= tokens)) return;
+    if (looked >= kLookAhead && all_tokens >= tokens) return;
+    const std::span<const int32_t> prefix = tables_.FindPrefix(*sequence);
+    const int32_t needed = NumNeeded(*sequence, prefix);
+    const bool alone = running_.empty() && looked == 0;
+    if (needed > spare && !alone) return;
+    spare -= needed + 1;
+    ++looked;
+    const int32_t cached = static_cast<int32_t>(prefix.size()) * tables_.pool().block_size();
+    const int32_t wanted = sequence->length() - cached;
+    all_tokens += wanted;
+    if (wanted <= tokens / 2) short_tokens += wanted;
+    wishes_.push_back({sequence, cached, wanted});
   }
 }
 
-void Scheduler::AdmitWaiting(StepBudget& budget) {
-  while (!waiting_.empty() && num_running() < options_.max_num_seqs && budget.for_prefill() > 0) {
-    Sequence& sequence = **waiting_.begin();
-    const std::span<const int32_t> prefix = tables_.FindPrefix(sequence);
-    if (!HasRoomFor(sequence, prefix)) return;
-    tables_.AttachPrefix(sequence, prefix);
-    const int32_t cached = sequence.num_computed;
-    const int32_t count =
-        tables_.Grow(sequence, std::min(sequence.num_uncomputed(), budget.for_prefill()));
-    waiting_.erase(waiting_.begin());
-    sequence.state = Sequence::State::kRunning;
-    running_.insert(std::ranges::upper_bound(running_, &sequence, Rank()), &sequence);
-    const int32_t looked_up = tables_.LooksUp(sequence) ? sequence.length() : 0;
-    plan_.admitted.push_back({&sequence, looked_up, cached});
-    AddSlice(sequence, count);
-    budget.TakePrefill(count);
+void Scheduler::ScheduleRunning() {
+  for (size_t i = 0; i < running_.size(); ++i) {  // preemption takes from the end only
+    Sequence& sequence = *running_[i];
+    const bool decoding = sequence.decoding();
+    const int32_t wanted = decoding ? 1 : sequence.prefill_share;
+    if (wanted == 0) continue;
+    const int32_t count = GrowOrPreempt(i, wanted);
+    if (count > 0) AddSlice(sequence, count);
   }
+}
+
+void Scheduler::AdmitWaiting() {
+  for (const PrefillWish& wish : wishes_) {
+    Sequence& sequence = *wish.sequence;
+    if (sequence.state != Sequence::State::kWaiting || wish.share == 0) continue;
+    const std::span<const int32_t> prefix = tables_.FindPrefix(sequence);
+    if (!running_.empty() && NumNeeded(sequence, prefix) > NumSpare()) return;
+    Admit(sequence, prefix);
+  }
+}
+
+void Scheduler::Admit(Sequence& sequence, std::span<const int32_t> prefix) {
+  tables_.AttachPrefix(sequence, prefix);
+  const int32_t cached = sequence.num_computed;
+  const int32_t count = tables_.Grow(sequence, sequence.prefill_share);
+  waiting_.erase(&sequence);
+  sequence.state = Sequence::State::kRunning;
+  running_.insert(std::ranges::upper_bound(running_, &sequence, Rank()), &sequence);
+  const int32_t looked_up = tables_.LooksUp(sequence) ? sequence.length() : 0;
+  plan_.admitted.push_back({&sequence, looked_up, cached});
+  AddSlice(sequence, count);
 }
 
 // Blocks are allocated chunk by chunk, but a sequence is let in only when all of its tokens have
 // room beside what running sequences have still to prefill and one more block for each of them:
 // else it would soon be preempted. Alone, it always has room.
-bool Scheduler::HasRoomFor(const Sequence& sequence, std::span<const int32_t> prefix) const {
-  if (running_.empty()) return true;
-  const BlockPool& pool = tables_.pool();
-  int32_t needed = tables_.NumMissing(sequence) - static_cast<int32_t>(prefix.size()) +
-                   tables_.NumUnreferenced(prefix) + num_running();
-  for (const Sequence* other : running_) needed += tables_.NumMissing(*other);
-  return needed <= pool.num_free();
+int32_t Scheduler::NumNeeded(const Sequence& sequence, std::span<const int32_t> prefix) const {
+  return tables_.NumMissing(sequence) - static_cast<int32_t>(prefix.size()) +
+         tables_.NumUnreferenced(prefix);
+}
+
+int32_t Scheduler::NumSpare() const {
+  int32_t spare = tables_.pool().num_free() - num_running();
+  for (const Sequence* sequence : running_) spare -= tables_.NumMissing(*sequence);
+  return spare;
 }
 
 // How many of the next `count` tokens of the sequence at `index` have blocks, others having made
@@ -137,6 +196,19 @@ void Scheduler::AddSlice(Sequence& sequence, int32_t count) {
 
 void Scheduler::Commit(const PlannedSlice& slice) {
   tables_.MarkComputed(*slice.sequence, slice.count);
+}
+
+// The plan's sequences may be gone by now.
+void Scheduler::Learn(double seconds) {
+  StepWork work;
+  for (const PlannedSlice& slice : plan_.slices) {
+    if (slice.decode) {
+      work.AddDecode(slice.start, slice.count);
+    } else {
+      work.AddPrefill(slice.start, slice.count);
+    }
+  }
+  step_times_.Learn(work, seconds);
 }
 
 }  // namespace affine

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "server/scheduler/block_tables.h"
+#include "server/scheduler/prefill_shares.h"
 #include "server/scheduler/sequence.h"
 #include "server/scheduler/step_budget.h"
 #include "server/scheduler/step_plan.h"
+#include "server/scheduler/step_time_model.h"
 
 namespace affine {
 
@@ -17,6 +19,10 @@ struct SchedulerOptions {
   int32_t max_num_seqs = 256;             // most sequences that hold blocks at once
   /// Most prefill tokens in a step that also decodes, for even gaps between tokens; 0: no bound.
   int32_t max_prefill_tokens_beside_decodes = 0;
+  /// Steps that decode have no more prefill than is expected to end within this; 0: no bound.
+  double max_decode_stall_seconds = 0.0;
+  /// Chunks are multiples of this, and one of this size goes on in every step, late or not.
+  int32_t prefill_granule = 16;
 };
 
 /// Rank is priority, then arrival. Blocks are handed out in order of rank, and whoever lacks one
@@ -31,12 +37,15 @@ class Scheduler {
   void Add(Sequence& sequence);
   /// Forgets the sequence, waiting or running, and frees its blocks.
   void Remove(Sequence& sequence);
+  /// The latest step took so long, all in all; later chunks are cut by what it teaches.
+  void Learn(double seconds);
   /// The next step, empty only if there are no sequences. Valid until the next call. Sequences of
   /// the plan may be removed before the step is committed.
   const StepPlan& Plan();
   /// The step has computed `slice`.
   void Commit(const PlannedSlice& slice);
 
+  const StepTimeModel& step_times() const { return step_times_; }
   const std::vector<Sequence*>& running() const { return running_; }
   int32_t num_running() const { return static_cast<int32_t>(running_.size()); }
   int32_t num_waiting() const { return static_cast<int32_t>(waiting_.size()); }
@@ -46,9 +55,14 @@ class Scheduler {
     bool operator()(const Sequence* a, const Sequence* b) const { return a->Before(*b); }
   };
 
-  void ScheduleRunning(StepBudget& budget);
-  void AdmitWaiting(StepBudget& budget);
-  bool HasRoomFor(const Sequence& sequence, std::span<const int32_t> prefix) const;
+  StepBudget MakeBudget() const;
+  void GatherWishes(const StepBudget& budget);
+  void GatherWaiting(const StepBudget& budget);
+  void ScheduleRunning();
+  void AdmitWaiting();
+  void Admit(Sequence& sequence, std::span<const int32_t> prefix);
+  int32_t NumNeeded(const Sequence& sequence, std::span<const int32_t> prefix) const;
+  int32_t NumSpare() const;
   int32_t GrowOrPreempt(size_t index, int32_t count);
   bool PreemptAfter(size_t index);
   void Preempt(size_t index);
@@ -58,6 +72,8 @@ class Scheduler {
   BlockTables& tables_;
   std::set<Sequence*, Rank> waiting_;
   std::vector<Sequence*> running_;  // in order of rank
+  StepTimeModel step_times_;
+  std::vector<PrefillWish> wishes_;  // of the step being planned, in order of rank
   StepPlan plan_;
 };
 

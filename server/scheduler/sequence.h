@@ -27,6 +27,7 @@ struct Sequence {
   bool index_blocks = true;     // false once a block's hash was taken by other contents
   std::vector<Hash128> hashes;  // [0] of the salt, [i + 1] of full block i; made when first needed
   State state = State::kWaiting;
+  int32_t prefill_share = 0;  // tokens that the step being planned may prefill
 
   int32_t length() const { return static_cast<int32_t>(tokens.size()); }
   int32_t num_uncomputed() const { return length() - num_computed; }

@@ -27,9 +27,13 @@ class EngineStressTest : public EngineFixture {
     options.max_num_batched_tokens = options.max_num_seqs + Below(2) * Below(60);
     options.max_num_queued_reqs = 1 + Below(30);
     options.max_prefill_tokens_beside_decodes = Below(2) * (1 + Below(10));
+    options.max_decode_stall_ms = Below(2) * Below(60);
     options.enable_prefix_caching = Below(4) != 0;
     options.prefix_hash_key = {random_(), random_()};
     Use(model, options);
+    model_->before_step = [this](const StepBatch&) {
+      clock_.Advance(std::chrono::microseconds(1 + Below(50)));
+    };
   }
 
   // Prompts are cut from a few families, so that prefixes are shared often.

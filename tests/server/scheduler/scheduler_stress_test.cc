@@ -19,11 +19,15 @@ class RandomLoad {
         block_size_(1 + Below(5)),
         num_blocks_(8 + Below(24)),
         max_num_seqs_(1 + Below(8)),
+        max_num_batched_tokens_(max_num_seqs_ + Below(20)),
+        granule_(1 + Below(5)),
         pool_(num_blocks_, block_size_),
         tables_(pool_, hasher_, seed % 3 != 0),
-        scheduler_({.max_num_batched_tokens = max_num_seqs_ + Below(20),
+        scheduler_({.max_num_batched_tokens = max_num_batched_tokens_,
                     .max_num_seqs = max_num_seqs_,
-                    .max_prefill_tokens_beside_decodes = Below(2) * (1 + Below(4))},
+                    .max_prefill_tokens_beside_decodes = Below(2) * (1 + Below(4)),
+                    .max_decode_stall_seconds = Below(2) * 0.02 * Below(4),
+                    .prefill_granule = granule_},
                    tables_) {}
 
   void Run(int sequences) {
@@ -70,6 +74,7 @@ class RandomLoad {
     ASSERT_TRUE(std::ranges::any_of(plan.slices, [&](const PlannedSlice& slice) {
       return slice.sequence == head && slice.count > 0;
     })) << "the first in rank stands still";
+    ExpectWithinLimits(plan);
     std::vector<Sequence*> finished;
     for (const PlannedSlice& slice : plan.slices) {
       const bool sample = slice.sample();
@@ -80,13 +85,33 @@ class RandomLoad {
         finished.push_back(slice.sequence);
       }
     }
+    scheduler_.Learn(0.001 * Below(100));
     for (Sequence* sequence : finished) Remove(*sequence);
+  }
+
+  // The tokens of a step and the order of its slices.
+  void ExpectWithinLimits(const StepPlan& plan) const {
+    int32_t tokens = 0;
+    for (const PlannedSlice& slice : plan.slices) {
+      ASSERT_GT(slice.count, 0);
+      ASSERT_LE(slice.end(), slice.sequence->length());
+      tokens += slice.count;
+    }
+    ASSERT_LE(tokens, max_num_batched_tokens_);
+    const auto prefill = std::ranges::find(plan.slices, false, &PlannedSlice::decode);
+    for (auto slice = plan.slices.begin(); slice != plan.slices.end(); ++slice) {
+      ASSERT_EQ(slice->decode, slice < prefill);
+      if (slice == plan.slices.begin() || slice == prefill) continue;
+      ASSERT_TRUE((slice - 1)->sequence->Before(*slice->sequence));
+    }
   }
 
   std::mt19937 random_;
   const int32_t block_size_;
   const int32_t num_blocks_;
   const int32_t max_num_seqs_;
+  const int32_t max_num_batched_tokens_;
+  const int32_t granule_;
   const PrefixHasher hasher_{{3, 4}};
   BlockPool pool_;
   BlockTables tables_;

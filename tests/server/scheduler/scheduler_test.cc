@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <optional>
 #include <stdexcept>
@@ -326,6 +327,12 @@ TEST(SchedulerOptionsTest, ContradictionsAreNamed) {
                           .max_num_seqs = 4,
                           .max_prefill_tokens_beside_decodes = -1}),
               HasSubstr("max_prefill_tokens_beside_decodes is -1"));
+  EXPECT_THAT(WhyRefused({.max_num_batched_tokens = 4,
+                          .max_num_seqs = 4,
+                          .max_decode_stall_seconds = std::nan("")}),
+              HasSubstr("max_decode_stall_seconds is nan"));
+  EXPECT_THAT(WhyRefused({.max_num_batched_tokens = 4, .max_num_seqs = 4, .prefill_granule = 0}),
+              HasSubstr("prefill_granule is 0"));
 }
 
 }  // namespace
