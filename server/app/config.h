@@ -28,6 +28,7 @@ struct Config {
   bool enable_prefix_caching = true;
   int64_t max_num_batched_tokens = 2048;
   int64_t max_prefill_tokens_beside_decodes = 0;  // 0: no bound
+  int64_t max_decode_stall_ms = 200;              // 0: no bound
   int64_t max_num_seqs = 256;
   int64_t max_num_queued_reqs = 1024;
   int64_t threads = 0;  // of all models; 0: one for each core

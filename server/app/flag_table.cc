@@ -103,6 +103,15 @@ void FlagTable::AddBatchFlags() {
       "between tokens even and first tokens later. 0: no bound but --max_num_batched_tokens. "
       "vLLM's --long-prefill-token-threshold bounds each prompt alone, in every step.");
   Add(kBatch,
+      IntegerFlag(
+          "max_decode_stall_ms", &Config::max_decode_stall_ms,
+          {0, 3'600'000, "0 lets prompts stall decodes as long as they need", false, false}),
+      "MS",
+      "Most milliseconds that a step which also decodes is expected to take, by what earlier steps "
+      "took: prompts come in as many pieces as that needs, of 16 tokens at least. Lower makes gaps "
+      "between tokens shorter and first tokens later. 0: no bound. "
+      "--max_prefill_tokens_beside_decodes holds as well.");
+  Add(kBatch,
       IntegerFlag("max_num_seqs", &Config::max_num_seqs,
                   {1, 4096, "requests beyond it wait in the queue", false, false}),
       "", "Most requests that run at once, for each model by itself.");

@@ -25,6 +25,7 @@ EngineOptions MakeEngineOptions(const Config& config) {
   options.max_num_batched_tokens = static_cast<int32_t>(config.max_num_batched_tokens);
   options.max_prefill_tokens_beside_decodes =
       static_cast<int32_t>(config.max_prefill_tokens_beside_decodes);
+  options.max_decode_stall_ms = static_cast<int32_t>(config.max_decode_stall_ms);
   options.max_num_seqs = static_cast<int32_t>(config.max_num_seqs);
   options.max_num_queued_reqs = static_cast<int32_t>(config.max_num_queued_reqs);
   options.enable_prefix_caching = config.enable_prefix_caching;

@@ -105,6 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Range{"block_size", "16", "256", "8", "272"},
                     Range{"max_num_batched_tokens", "1", "1048576", "0", "1048577"},
                     Range{"max_prefill_tokens_beside_decodes", "0", "1048576", "-1", "1048577"},
+                    Range{"max_decode_stall_ms", "0", "3600000", "-1", "3600001"},
                     Range{"max_num_seqs", "1", "4096", "0", "4097"},
                     Range{"max_num_queued_reqs", "1", "1000000", "0", "1000001"},
                     Range{"threads", "0", "1024", "-1", "1025"},
@@ -121,7 +122,7 @@ TEST(FlagTableTest, EveryNumberIsTestedForItsRange) {
                         !flag.show(Config{}).empty() && flag.name != "host";
     if (number) ++numbers;
   }
-  EXPECT_EQ(numbers, 13);
+  EXPECT_EQ(numbers, 14);
 }
 
 TEST(FlagTableTest, ReadsSizesWithLetters) {
