@@ -30,6 +30,10 @@ struct AttentionBatch {
   }
 };
 
+/// Moves the rows of `kept`, which are the last ones of each slice of `all`, to the front: data
+/// [all.rows(), width] becomes [kept.rows(), width].
+void KeepRows(const AttentionBatch& all, const AttentionBatch& kept, int64_t width, float* data);
+
 struct AttentionShape {
   int64_t num_heads = 0;
   int64_t num_kv_heads = 0;  // head h reads key-value head h / (num_heads / num_kv_heads)

@@ -81,24 +81,30 @@ void AttentionLayer::Forward(const Call& call, const Rotary& rotary, PagedCoreCp
                            width};
   float* value_sum = spec_.affine ? workspace.value_sum.data() : nullptr;
   core.WriteCache(call.batch, input, call.cache, value_sum);
-  workspace.statistics.resize(call.batch.observed_rows() * shape_.num_heads);
-  core.Attend(call.batch, input, call.cache,
+  if (&call.kept != &call.batch) {
+    KeepRows(call.batch, call.kept, width, projections);
+    if (value_sum != nullptr) {
+      KeepRows(call.batch, call.kept, shape_.num_kv_heads * dim, value_sum);
+    }
+  }
+  workspace.statistics.resize(call.kept.observed_rows() * shape_.num_heads);
+  core.Attend(call.kept, input, call.cache,
               {workspace.output.data(), workspace.log_sum_exp.data(), value_sum,
                workspace.statistics.data()});
   const Epilogue::Call epilogue = {
       workspace.output.data(),      workspace.log_sum_exp.data(), value_sum,
       projections + columns_.alpha, projections + columns_.gate,  width};
   if (!workspace.statistics.empty()) {
-    Observe({call.batch, input, call.cache, epilogue, workspace.statistics, index_}, core, team,
+    Observe({call.kept, input, call.cache, epilogue, workspace.statistics, index_}, core, team,
             workspace);
   }
   const int64_t concatenated = shape_.num_heads * dim;
-  team.ParallelFor(rows, [&](int64_t row, int) {
-    epilogue_.Apply(epilogue, kernels, row, call.batch.positions[row]);
+  team.ParallelFor(call.kept.rows(), [&](int64_t row, int) {
+    epilogue_.Apply(epilogue, kernels, row, call.kept.positions[row]);
     workspace.packed_output.Set(row, workspace.output.data() + row * concatenated, concatenated);
   });
-  output_.Forward({workspace.packed_output, rows, call.residual, hidden_stride_, true}, kernels,
-                  team);
+  output_.Forward({workspace.packed_output, call.kept.rows(), call.residual, hidden_stride_, true},
+                  kernels, team);
 }
 
 void AttentionLayer::Observe(const StabilityProbe::Call& call, PagedCoreCpu& core, WorkerTeam& team,

@@ -32,10 +32,12 @@ class AttentionLayer {
   AttentionLayer(const ModelConfig& config, const Checkpoint& checkpoint, int index,
                  ElementType element, WorkerTeam& team);
 
-  /// residual += W_o attention(x); x [rows, hidden] is the layer's input after the input norm,
-  /// residual [rows, hidden] at a stride of PaddedWidth(hidden).
+  /// Writes keys and values of all rows to the cache; then, for the rows of `kept` alone,
+  /// residual += W_o attention(x). x [rows, hidden] is the layer's input after the input norm,
+  /// residual [kept rows, hidden] at a stride of PaddedWidth(hidden).
   struct Call {
     const AttentionBatch& batch;
+    const AttentionBatch& kept;  // the last rows of each slice of `batch`, or `batch` itself
     const PackedRows& x;
     float* residual;
     CacheLayer cache;

@@ -23,22 +23,24 @@ DecoderLayer::DecoderLayer(const ModelConfig& config, const Checkpoint& checkpoi
       attention_(config, checkpoint, index, element, team),
       mlp_(config, checkpoint, index, element, team) {}
 
-void DecoderLayer::Forward(const AttentionBatch& batch, CacheLayer cache, const DecoderParts& parts,
+void DecoderLayer::Forward(const AttentionBatch& batch, const AttentionBatch& kept,
+                           CacheLayer cache, const DecoderParts& parts,
                            StepWorkspace& workspace) const {
   float* residual = workspace.residual.data();
-  const auto norm = [&](const std::vector<float>& weight) {
-    parts.team.ParallelFor(batch.rows(), [&](int64_t row, int thread) {
+  const auto norm = [&](const std::vector<float>& weight, int64_t rows) {
+    parts.team.ParallelFor(rows, [&](int64_t row, int thread) {
       float* normed = workspace.normed_rows.data() + thread * hidden_;
       parts.kernels.rms_norm(residual + row * PaddedWidth(hidden_), weight.data(), epsilon_,
                              hidden_, normed);
       workspace.normed.Set(row, normed, hidden_);
     });
   };
-  norm(input_norm_);
-  attention_.Forward({batch, workspace.normed, residual, cache}, parts.rotary, parts.core,
+  norm(input_norm_, batch.rows());
+  if (&kept != &batch) KeepRows(batch, kept, PaddedWidth(hidden_), residual);
+  attention_.Forward({batch, kept, workspace.normed, residual, cache}, parts.rotary, parts.core,
                      parts.kernels, parts.team, workspace.attention);
-  norm(post_attention_norm_);
-  mlp_.Forward(workspace.normed, batch.rows(), residual, parts.kernels, parts.team, workspace.mlp);
+  norm(post_attention_norm_, kept.rows());
+  mlp_.Forward(workspace.normed, kept.rows(), residual, parts.kernels, parts.team, workspace.mlp);
 }
 
 }  // namespace affine

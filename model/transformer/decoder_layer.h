@@ -31,9 +31,10 @@ class DecoderLayer {
   DecoderLayer(const ModelConfig& config, const Checkpoint& checkpoint, int index,
                ElementType element, WorkerTeam& team);
 
-  /// workspace.residual [rows, hidden] in and out.
-  void Forward(const AttentionBatch& batch, CacheLayer cache, const DecoderParts& parts,
-               StepWorkspace& workspace) const;
+  /// workspace.residual [rows, hidden] in, [kept rows, hidden] out. All rows enter the cache;
+  /// `kept` are the last ones of each slice, or `batch` itself.
+  void Forward(const AttentionBatch& batch, const AttentionBatch& kept, CacheLayer cache,
+               const DecoderParts& parts, StepWorkspace& workspace) const;
 
   const AttentionLayer& attention() const { return attention_; }
   const Mlp& mlp() const { return mlp_; }

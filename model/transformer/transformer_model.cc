@@ -55,6 +55,7 @@ TransformerModel::TransformerModel(Checkpoint checkpoint, const Plan& plan)
 std::span<const SliceResult> TransformerModel::Step(const StepBatch& batch) {
   for (const BlockCopy& copy : batch.copies) cache_.CopyBlock(copy.from, copy.to);
   Gather(batch);
+  GatherKept();
   const int64_t hidden = info_.hidden_size, stride = PaddedWidth(hidden);
   float* residual = workspace_->residual.data();
   team_.ParallelFor(static_cast<int64_t>(batch.slices.size()), [&](int64_t i, int) {
@@ -65,13 +66,14 @@ std::span<const SliceResult> TransformerModel::Step(const StepBatch& batch) {
   const DecoderParts parts = {rotary_, core_, kernels_, team_};
   workspace_->attention.observation_seconds = 0.0;
   for (size_t i = 0; i < layers_.size(); ++i) {
-    layers_[i]->Forward(attention_batch_, cache_.layer(static_cast<int64_t>(i)), parts,
-                        *workspace_);
+    const bool last = i + 1 == layers_.size();
+    layers_[i]->Forward(attention_batch_, last ? kept_ : attention_batch_,
+                        cache_.layer(static_cast<int64_t>(i)), parts, *workspace_);
   }
   head_->Finish(residual, wanted_, batch.slices, results_);
   for (size_t i = 0; i < results_.size(); ++i) {
     // Also where no logits were wanted: what a broken row left in the cache must not be shared.
-    const AttentionSlice& slice = attention_batch_.slices[i];
+    const AttentionSlice& slice = kept_.slices[i];
     const float* last = residual + stride * (slice.first_row + slice.rows - 1);
     if (!kernels_.all_finite(last, hidden)) results_[i].finite = false;
     if (!results_[i].finite) results_[i].sampled.reset();
@@ -104,6 +106,31 @@ void TransformerModel::Gather(const StepBatch& batch) {
     throw std::length_error("a step of " + std::to_string(attention_batch_.rows()) +
                             " tokens is over the " + std::to_string(max_batched_tokens_) +
                             " that the model was loaded for");
+  }
+}
+
+// Of the last layer only keys and values are wanted of most of a prompt's rows. What goes on after
+// the cache is written are the last rows of each slice, from the first whose logits are wanted or
+// that is observed; the very last one is always looked at for being finite.
+void TransformerModel::GatherKept() {
+  kept_.slices.clear();
+  kept_.positions.clear();
+  size_t next = 0;  // of wanted_, which is in order of slices
+  for (size_t i = 0; i < attention_batch_.slices.size(); ++i) {
+    const AttentionSlice& slice = attention_batch_.slices[i];
+    const int64_t end = slice.first_row + slice.rows;
+    const size_t first_wanted = next;
+    int64_t rows = std::max<int64_t>(1, slice.observed_rows);
+    for (; next < wanted_.size() && wanted_[next].slice == static_cast<int64_t>(i); ++next) {
+      rows = std::max(rows, end - wanted_[next].row);
+    }
+    AttentionSlice kept = slice;
+    kept.first_row = kept_.rows();
+    kept.rows = rows;
+    kept.start += slice.rows - rows;
+    for (size_t w = first_wanted; w < next; ++w) wanted_[w].row += kept.first_row + rows - end;
+    kept_.slices.push_back(kept);
+    for (int64_t row = 0; row < rows; ++row) kept_.positions.push_back(kept.start + row);
   }
 }
 

@@ -34,6 +34,7 @@ class TransformerModel final : public LanguageModel {
 
  private:
   void Gather(const StepBatch& batch);
+  void GatherKept();
   void Reset(const StepBatch& batch);
 
   Checkpoint checkpoint_;  // embeddings are read where they are mapped
@@ -50,6 +51,7 @@ class TransformerModel final : public LanguageModel {
   // Of the step at hand, reused.
   std::unique_ptr<StepWorkspace> workspace_;
   AttentionBatch attention_batch_;
+  AttentionBatch kept_;  // the rows that go through the whole of the last layer
   std::vector<WantedRow> wanted_;
   std::vector<SliceResult> results_;
 };

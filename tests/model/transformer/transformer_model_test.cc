@@ -197,6 +197,50 @@ TEST_P(TransformerModelTest, WhatIsObservedAfterASharedPrefixOrInOtherBlocksIsTh
   EXPECT_EQ(observe(recomputed, 0), reference);
 }
 
+// Without scores most rows end with the last layer's cache; with them none does.
+TEST_P(TransformerModelTest, RowsThatEndInTheLastLayerLeaveEveryBitOfTheOthersAsItIs) {
+  const Sequence scored{Prompt(70, 1), Blocks(3, 8)}, mate{Prompt(33, 2), Blocks(11, 4)};
+  const std::vector<float> reference = Generate(*Load(), scored, 1000, 12);
+  const std::vector<float> output(reference.begin() + 69, reference.end());
+  for (const size_t chunk : {70, 7, 16}) {
+    const auto model = Load();
+    Sequence sequence = scored, other = mate;
+    std::vector<float> numbers;
+    while (sequence.tokens.size() < 70 + 12) {
+      const size_t count = std::min(chunk, sequence.tokens.size() - sequence.done);
+      std::vector<SequenceSlice> slices = {other.Next(3), sequence.Next(count)};
+      slices[1].targets = {};
+      const SliceResult result = model->Step({.copies = {}, .slices = slices})[1];
+      sequence.done += count;
+      if (!result.sampled) continue;
+      numbers.push_back(static_cast<float>(result.sampled->id));
+      numbers.push_back(result.sampled->log_prob);
+      for (const auto& [id, log_prob] : result.sampled->top) numbers.push_back(log_prob);
+      sequence.tokens.push_back(result.sampled->id);
+    }
+    EXPECT_EQ(numbers, output) << chunk;
+  }
+}
+
+TEST_P(TransformerModelTest, ObservedRowsGoThroughTheLastLayerWithAndWithoutScores) {
+  const Sequence sequence{Prompt(40, 1), Blocks(0, 4)}, mate{Prompt(23, 2), Blocks(8, 4)};
+  const auto observe = [&](bool scores, int32_t from) {
+    const auto model = Load();
+    std::vector<HeadStability> heads(2u * 4u);  // layers, heads
+    std::vector<SequenceSlice> slices = {mate.Next(20), sequence.Next(40)};
+    slices[0].targets = {};
+    if (!scores) slices[1].targets = {};
+    slices[1].stability = heads.data();
+    slices[1].observe_from = from;
+    model->Step({.copies = {}, .slices = slices});
+    return heads;
+  };
+  for (const int32_t from : {0, 17, 39}) {
+    EXPECT_EQ(observe(true, from), observe(false, from)) << from;
+    EXPECT_EQ(observe(false, from)[4].queries, 40 - from);
+  }
+}
+
 TEST_P(TransformerModelTest, ACopiedBlockContinuesAsTheOriginal) {
   const auto model = Load();
   Sequence sequence{Prompt(20, 3), Blocks(0, 4)};
