@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,11 +14,16 @@ namespace affine {
 
 /// One sequence's share of a step. Its tokens are computed at positions [start, start + n) and
 /// their keys and values written to the cache; positions before `start` are there already.
+/// Positions from `start` on may have been written before, by a finite slice whose last tokens were
+/// taken back: what that left is overwritten or never seen, and changes no bit.
 struct SequenceSlice {
   std::span<const int32_t> tokens;  // [n], n >= 1, ids in [0, vocab_size)
   int32_t start = 0;
-  std::span<const int32_t> block_table;      // blocks of positions [0, start + n), in order
-  bool sample = false;                       // draw a token after the last of `tokens`
+  std::span<const int32_t> block_table;  // blocks of positions [0, start + n), in order
+  /// A token is drawn after each of the last so many of `tokens`, each with its own position's
+  /// random number. More than one: all but the first of these tokens are guesses, to be kept while
+  /// they equal what was drawn at their place.
+  int32_t samples = 0;                       // [0, n]
   const SamplingParams* sampling = nullptr;  // never null
   /// Empty, or the tokens that follow each of `tokens` in the prompt, to be scored: [n], or
   /// [n - 1] when the last of `tokens` is the end of the prompt.
@@ -51,9 +55,10 @@ struct ScoredToken {
 };
 
 struct SliceResult {
-  std::optional<ScoredToken> sampled;  // set when the slice asked for a sample and is finite
-  std::vector<ScoredToken> scored;     // one for each of the slice's targets
-  bool finite = true;                  // false: this sequence's logits held NaN or infinity
+  std::vector<ScoredToken> sampled;  // one for each of the slice's samples, if it is finite
+  std::vector<ScoredToken> scored;   // one for each of the slice's targets
+  /// False: this slice's logits held NaN or infinity, at any of its tokens, or its last row did.
+  bool finite = true;
 };
 
 /// Not thread-safe: one thread calls Step. A sequence's results are bit for bit the same whatever

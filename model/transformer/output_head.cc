@@ -54,13 +54,13 @@ void OutputHead::FinishRow(const WantedRow& wanted, const float* logits, const S
     __atomic_store_n(&result.finite, false, __ATOMIC_RELAXED);
     return;
   }
-  if (wanted.target_index >= 0) {
-    result.scored[wanted.target_index] = sampler.Score(logits, slice.targets[wanted.target_index],
-                                                       slice.sampling->prompt_top_log_probs);
-    return;
+  const SamplingParams& sampling = *slice.sampling;
+  if (wanted.position >= 0) {
+    result.sampled[wanted.index] = sampler.Sample(logits, sampling, wanted.position);
+  } else {
+    result.scored[wanted.index] =
+        sampler.Score(logits, slice.targets[wanted.index], sampling.prompt_top_log_probs);
   }
-  const int64_t position = slice.start + static_cast<int64_t>(slice.tokens.size());
-  result.sampled = sampler.Sample(logits, *slice.sampling, position);
 }
 
 }  // namespace affine

@@ -12,11 +12,12 @@
 
 namespace affine {
 
-/// One row whose logits are wanted: to sample from, or to score `target`.
+/// One row whose logits are wanted: to sample from, or to score a target.
 struct WantedRow {
   int64_t row = 0;  // of the step
   int64_t slice = 0;
-  int64_t target_index = -1;  // of the slice's targets; -1: sample
+  int64_t index = 0;      // of the slice's results: of `sampled` or of `scored`
+  int64_t position = -1;  // of the token to be drawn; -1: a target is scored
 };
 
 class OutputHead {
@@ -29,7 +30,7 @@ class OutputHead {
              const Kernels& kernels, WorkerTeam& team);
 
   /// `residual` [rows, hidden] after the last layer, at a stride of PaddedWidth(hidden). Writes
-  /// into `results`, one for each slice, in which `scored` has room for every target.
+  /// into `results`, one for each slice, in which `sampled` and `scored` have room for all.
   void Finish(const float* residual, std::span<const WantedRow> wanted,
               std::span<const SequenceSlice> slices, std::span<SliceResult> results);
 

@@ -76,7 +76,7 @@ std::span<const SliceResult> TransformerModel::Step(const StepBatch& batch) {
     const AttentionSlice& slice = kept_.slices[i];
     const float* last = residual + stride * (slice.first_row + slice.rows - 1);
     if (!kernels_.all_finite(last, hidden)) results_[i].finite = false;
-    if (!results_[i].finite) results_[i].sampled.reset();
+    if (!results_[i].finite) results_[i].sampled.clear();
   }
   return results_;
 }
@@ -95,12 +95,7 @@ void TransformerModel::Gather(const StepBatch& batch) {
                                        observed, attention_batch_.observed_rows()});
     for (int64_t row = 0; row < rows; ++row)
       attention_batch_.positions.push_back(slice.start + row);
-    for (size_t t = 0; t < slice.targets.size(); ++t) {
-      wanted_.push_back(
-          {first + static_cast<int64_t>(t), static_cast<int64_t>(i), static_cast<int64_t>(t)});
-    }
-    if (slice.sample) wanted_.push_back({first + rows - 1, static_cast<int64_t>(i), -1});
-    results_[i].scored.resize(slice.targets.size());
+    WantRows(static_cast<int64_t>(i), first, slice);
   }
   if (attention_batch_.rows() > max_batched_tokens_) {
     throw std::length_error("a step of " + std::to_string(attention_batch_.rows()) +
@@ -134,13 +129,30 @@ void TransformerModel::GatherKept() {
   }
 }
 
+// The rows of slice `index`, whose first row is `first`, that are to be scored or sampled from.
+void TransformerModel::WantRows(int64_t index, int64_t first, const SequenceSlice& slice) {
+  for (size_t t = 0; t < slice.targets.size(); ++t) {
+    const auto target = static_cast<int64_t>(t);
+    wanted_.push_back({.row = first + target, .slice = index, .index = target});
+  }
+  const int64_t drawn_from = static_cast<int64_t>(slice.tokens.size()) - slice.samples;
+  for (int64_t s = 0; s < slice.samples; ++s) {
+    wanted_.push_back({.row = first + drawn_from + s,
+                       .slice = index,
+                       .index = s,
+                       .position = slice.start + drawn_from + s + 1});
+  }
+  results_[index].scored.resize(slice.targets.size());
+  results_[index].sampled.resize(slice.samples);
+}
+
 void TransformerModel::Reset(const StepBatch& batch) {
   attention_batch_.slices.clear();
   attention_batch_.positions.clear();
   wanted_.clear();
   results_.resize(batch.slices.size());
   for (SliceResult& result : results_) {
-    result.sampled.reset();
+    result.sampled.clear();
     result.scored.clear();
     result.finite = true;
   }

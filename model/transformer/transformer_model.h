@@ -35,6 +35,7 @@ class TransformerModel final : public LanguageModel {
  private:
   void Gather(const StepBatch& batch);
   void GatherKept();
+  void WantRows(int64_t index, int64_t first, const SequenceSlice& slice);
   void Reset(const StepBatch& batch);
 
   Checkpoint checkpoint_;  // embeddings are read where they are mapped

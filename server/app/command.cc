@@ -65,6 +65,12 @@ std::optional<UsageError> Contradiction(const Config& config) {
         ", so that each sequence can take a token in one step; raise the first or "
         "lower the second"};
   }
+  if (config.prompt_lookup_min > config.prompt_lookup_max) {
+    return UsageError{"--prompt_lookup_min is " + std::to_string(config.prompt_lookup_min) +
+                      ", but must be at most --prompt_lookup_max, which is " +
+                      std::to_string(config.prompt_lookup_max) +
+                      "; lower the first or raise the second"};
+  }
   if (!config.api_key.empty() && !config.api_key_file.empty()) {
     return UsageError{
         "--api_key and --api_key_file are both set, but there is one key; "

@@ -31,7 +31,10 @@ struct Config {
   int64_t max_decode_stall_ms = 200;              // 0: no bound
   int64_t max_num_seqs = 256;
   int64_t max_num_queued_reqs = 1024;
-  int64_t threads = 0;  // of all models; 0: one for each core
+  int64_t threads = 0;              // of all models; 0: one for each core
+  int64_t speculative_tokens = 15;  // most drafts of a sequence in a step; 0: none
+  int64_t prompt_lookup_max = 3;    // tokens
+  int64_t prompt_lookup_min = 1;    // tokens; at most prompt_lookup_max
 
   double shutdown_timeout = 30;  // seconds
   std::string log_level = "info";

@@ -11,6 +11,7 @@ namespace {
 constexpr char kModel[] = "Model";
 constexpr char kPort[] = "Port";
 constexpr char kBatch[] = "Cache and batches";
+constexpr char kSpeculation[] = "Speculation";
 constexpr char kStability[] = "Stability of the attention";
 constexpr char kProcess[] = "Process";
 
@@ -20,6 +21,7 @@ FlagTable::FlagTable() {
   AddModelFlags();
   AddPortFlags();
   AddBatchFlags();
+  AddSpeculationFlags();
   AddStabilityFlags();
   AddProcessFlags();
 }
@@ -125,6 +127,27 @@ void FlagTable::AddBatchFlags() {
       "",
       "Threads for the models. 0: one for each core. Several models divide them evenly, rounded "
       "down, at least one each, because their steps run at the same time.");
+}
+
+void FlagTable::AddSpeculationFlags() {
+  Add(kSpeculation,
+      IntegerFlag("speculative_tokens", &Config::speculative_tokens,
+                  {0, 64, "0 goes token by token", false, false}),
+      "N",
+      "Most tokens that a step guesses and checks ahead of a sequence's next one, where it repeats "
+      "what stood in its prompt or output before. How many it does guess follows from how often "
+      "guesses came true and from what a row more costs a step. Answers are the same bits for any "
+      "number. 0: none.");
+  Add(kSpeculation,
+      IntegerFlag("prompt_lookup_max", &Config::prompt_lookup_max,
+                  {1, 16, "tokens that repeat are looked for from this many down", false, false}),
+      "N",
+      "Tokens that must have stood together before for what followed them to be a guess: so many "
+      "at first, then fewer.");
+  Add(kSpeculation,
+      IntegerFlag("prompt_lookup_min", &Config::prompt_lookup_min,
+                  {1, 16, "fewer find more guesses and worse ones", false, false}),
+      "N", "The fewest such tokens; at most --prompt_lookup_max.");
 }
 
 void FlagTable::AddStabilityFlags() {

@@ -23,6 +23,7 @@ class FlagTable {
   void AddModelFlags();
   void AddPortFlags();
   void AddBatchFlags();
+  void AddSpeculationFlags();
   void AddStabilityFlags();
   void AddProcessFlags();
   /// Completes `flag` and keeps it. An empty `value_name` leaves the one that its kind has.

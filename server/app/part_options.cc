@@ -29,6 +29,9 @@ EngineOptions MakeEngineOptions(const Config& config) {
   options.max_num_seqs = static_cast<int32_t>(config.max_num_seqs);
   options.max_num_queued_reqs = static_cast<int32_t>(config.max_num_queued_reqs);
   options.enable_prefix_caching = config.enable_prefix_caching;
+  options.drafts = {.max_tokens = static_cast<int32_t>(config.speculative_tokens),
+                    .longest_match = static_cast<int32_t>(config.prompt_lookup_max),
+                    .shortest_match = static_cast<int32_t>(config.prompt_lookup_min)};
   options.stability_sample_every = static_cast<int32_t>(config.stability_sample_every);
   options.stability_limits = config.stability_limits;
   options.stability_limits.end_requests = config.unstable_action == "finish";

@@ -15,7 +15,8 @@ SchedulerOptions ForScheduler(const EngineOptions& options) {
   return {.max_num_batched_tokens = options.max_num_batched_tokens,
           .max_num_seqs = options.max_num_seqs,
           .max_prefill_tokens_beside_decodes = options.max_prefill_tokens_beside_decodes,
-          .max_decode_stall_seconds = options.max_decode_stall_ms / 1000.0};
+          .max_decode_stall_seconds = options.max_decode_stall_ms / 1000.0,
+          .drafts = options.drafts};
 }
 
 RequestError Unavailable() {
@@ -84,7 +85,7 @@ void Engine::Run() {
 bool Engine::RunOnce() {
   const Clock::Time begin = clock_.Now();
   const bool took = TakeInbox();
-  const StepPlan& plan = scheduler_.Plan();
+  const StepPlan& plan = scheduler_.Plan(!watch_.SamplesNext());
   if (plan.slices.empty()) return took;
   StepReport report;
   NotePlan(plan, clock_.Now(), &report);
@@ -168,11 +169,21 @@ void Engine::StepAndCommit(const StepPlan& plan, StepReport* report) {
   report->model = after - before;
   report->observation = std::chrono::duration_cast<Clock::Duration>(
       std::chrono::duration<double>(model_.observation_seconds()));
+  scheduler_.NoteStep(std::chrono::duration<double>(report->model - report->observation).count());
+  watch_.Collect(plan);
+  CountTokens(plan, commit_.Apply(plan, results, after), report);
+}
+
+void Engine::CountTokens(const StepPlan& plan, const StepOutcome& outcome, StepReport* report) {
   for (const PlannedSlice& slice : plan.slices) {
     (slice.decode ? report->decode_tokens : report->prefill_tokens) += slice.count;
+    report->draft_tokens += slice.num_drafts;
+    report->drafted_sequences += slice.num_drafts > 0 ? 1 : 0;
   }
-  watch_.Collect(plan);
-  report->sampled_tokens = commit_.Apply(plan, results, after);
+  report->accepted_drafts = outcome.accepted_drafts;
+  report->sampled_tokens = outcome.sampled_tokens;
+  report->sampled_sequences = outcome.sampled_sequences;
+  report->preemptions += outcome.taken_back;
 }
 
 // The load is settled before clients hear, so that who has its finish finds its blocks free.

@@ -31,6 +31,7 @@ struct EngineOptions {
   int32_t max_prefill_tokens_beside_decodes = 0;  // in a step that decodes; 0: no bound of its own
   int32_t max_decode_stall_ms = 0;  // expected time of a step that decodes; 0: no bound
   bool enable_prefix_caching = true;
+  DraftOptions drafts{};               // prompt lookup, which changes no bit of an answer
   int32_t stability_sample_every = 0;  // every so many steps the attention is sampled; 0: never
   StabilityLimits stability_limits{};
   HashKey prefix_hash_key{};  // random, drawn anew for each process
@@ -72,6 +73,7 @@ class Engine final : public CompletionEngine {
   bool TakeInbox();
   void NotePlan(const StepPlan& plan, Clock::Time now, StepReport* report);
   void StepAndCommit(const StepPlan& plan, StepReport* report);
+  static void CountTokens(const StepPlan& plan, const StepOutcome& outcome, StepReport* report);
   void Publish();
   void UpdateLoad(int32_t started);
 

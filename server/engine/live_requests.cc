@@ -22,6 +22,7 @@ void LiveRequests::Add(uint64_t handle, Request request) {
   sequence.max_length =
       prompt_length + std::min(request.max_tokens, info_.max_model_len - prompt_length);
   sequence.lookup_prefix = !live->owes_prompt_scores && !request.stability;
+  sequence.may_draft = !request.stability;
   sequence.cache_salt = request.cache_salt;
   sequence.tokens = request.prompt;
   if (request.deadline) deadlines_.emplace(*request.deadline, handle);

@@ -15,9 +15,9 @@ StabilityWatch::StabilityWatch(const ModelInfo& info, int32_t sample_every,
       observer_(observer) {}
 
 bool StabilityWatch::SampleNext() {
-  if (sample_every_ == 0 || ++steps_unsampled_ < sample_every_) return false;
-  steps_unsampled_ = 0;
-  return true;
+  const bool samples = SamplesNext();
+  steps_unsampled_ = samples ? 0 : steps_unsampled_ + 1;
+  return samples;
 }
 
 // A prompt that is observed whole would outweigh all others; it is left out of the sample.

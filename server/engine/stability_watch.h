@@ -28,6 +28,9 @@ class StabilityWatch {
   StabilityWatch(const ModelInfo& info, int32_t sample_every, const StabilityLimits& limits,
                  LiveRequests& live, EngineObserver& observer);
 
+  /// Whether the next step will be sampled. Such a step is to have no drafts, nor is a request that
+  /// asks to be observed: what is measured are the tokens that came, each once.
+  bool SamplesNext() const { return sample_every_ > 0 && steps_unsampled_ + 1 >= sample_every_; }
   /// Marks what the model is to observe; `slices` are the plan's.
   void Prepare(const StepPlan& plan, std::span<SequenceSlice> slices);
   /// After the step: adds up, tells the observer, judges.

@@ -15,13 +15,13 @@ StepCommit::StepCommit(Scheduler& scheduler, LiveRequests& live, Publisher& publ
       observer_(observer),
       watch_(watch) {}
 
-int32_t StepCommit::Apply(const StepPlan& plan, std::span<const SliceResult> results,
-                          Clock::Time now) {
-  int32_t sampled = 0;
+StepOutcome StepCommit::Apply(const StepPlan& plan, std::span<const SliceResult> results,
+                              Clock::Time now) {
+  outcome_ = {};
   for (size_t i = 0; i < plan.slices.size(); ++i) {
-    if (ApplySlice(plan.slices[i], results[i], watch_.Ends(i), now)) ++sampled;
+    ApplySlice(plan.slices[i], results[i], watch_.Ends(i), now);
   }
-  return sampled;
+  return outcome_;
 }
 
 void StepCommit::Fail(const StepPlan& plan, const RequestError& error, Clock::Time now) {
@@ -30,35 +30,24 @@ void StepCommit::Fail(const StepPlan& plan, const RequestError& error, Clock::Ti
   }
 }
 
-// True if a token was sampled.
-bool StepCommit::ApplySlice(const PlannedSlice& slice, const SliceResult& result, bool unstable,
+void StepCommit::ApplySlice(const PlannedSlice& slice, const SliceResult& result, bool unstable,
                             Clock::Time now) {
   Sequence& sequence = *slice.sequence;
   LiveRequest& live = live_.Of(sequence);
-  if (!result.finite) {
-    EndNonFinite(live, slice.end(), now);
-    return false;
-  }
-  const bool samples = slice.sample();
+  if (!result.finite) return ApplyNonFinite(slice, live, now);
   const bool reached_end = slice.end() == sequence.length();
   TokenEvent event;
   if (unstable) {
     CollectPromptScores(live, slice, result, &event);
     live_.End(live, {.reason = FinishReason::kUnstable, .error = {}, .stop_token = {}},
               std::move(event), now);
-    return false;
+    return;
   }
+  const bool samples = slice.sample();
   scheduler_.Commit(slice);
   CollectPromptScores(live, slice, result, &event);
   std::optional<Ending> ending;
-  if (samples) {
-    AppendToken(live, *result.sampled, now);
-    if (live.progress.output_tokens == 1) event.first_token = now;
-    event.tokens.push_back(*result.sampled);
-    if (std::ranges::binary_search(live.request.stop_token_ids, result.sampled->id)) {
-      ending = {.reason = FinishReason::kStop, .error = {}, .stop_token = result.sampled->id};
-    }
-  }
+  if (samples) ending = TakeTokens(live, slice, result, now, &event);
   if (!ending && reached_end && sequence.length() >= sequence.max_length) {
     ending = {.reason = FinishReason::kLength, .error = {}, .stop_token = {}};
   }
@@ -67,15 +56,50 @@ bool StepCommit::ApplySlice(const PlannedSlice& slice, const SliceResult& result
   } else if (!event.prompt.empty() || !event.tokens.empty()) {
     publisher_.Add(live, std::move(event));
   }
-  return samples;
 }
 
-void StepCommit::EndNonFinite(LiveRequest& live, int32_t tokens, Clock::Time now) {
+// Token by token, as if each had come from a step of its own: what was sampled after a draft counts
+// only if that draft is the token that came. Drafts leave room for the last sample, so that
+// max_length is reached, if at all, with the last token.
+std::optional<Ending> StepCommit::TakeTokens(LiveRequest& live, const PlannedSlice& slice,
+                                             const SliceResult& result, Clock::Time now,
+                                             TokenEvent* event) {
+  Sequence& sequence = live.sequence;
+  std::optional<Ending> ending;
+  int32_t count = 0;
+  for (bool goes_on = true; goes_on;) {
+    const ScoredToken& token = result.sampled[count];
+    sequence.tokens.push_back(token.id);
+    event->tokens.push_back(token);
+    if (std::ranges::binary_search(live.request.stop_token_ids, token.id)) {
+      ending = {.reason = FinishReason::kStop, .error = {}, .stop_token = token.id};
+    }
+    goes_on = !ending && count < slice.num_drafts && sequence.guesses[count] == token.id;
+    ++count;
+  }
+  if (slice.decode) scheduler_.CommitDrafts(slice, count);
+  if (live.progress.output_tokens == 0) event->first_token = now;
+  NoteTokens(live, count, now);
+  ++outcome_.sampled_sequences;
+  outcome_.sampled_tokens += count;
+  outcome_.accepted_drafts += count - 1;
+  return ending;
+}
+
+// One draft that is not finite spoils rows beside it: that their weights for it are 0 does not
+// help, 0 times NaN being NaN. And it stays in the cache. So nothing of the step is believed.
+void StepCommit::ApplyNonFinite(const PlannedSlice& slice, LiveRequest& live, Clock::Time now) {
+  if (slice.num_drafts > 0) {
+    scheduler_.TakeBack(live.sequence);
+    ++live.progress.preemptions;
+    ++outcome_.taken_back;
+    return;
+  }
   observer_.OnUnstable(live.request, {.limit = StabilityLimit::kNonFinite});
   live_.EndWithError(live,
                      {.cause = ErrorCause::kNonFinite,
                       .message = "the model's logits were not finite after token " +
-                                 std::to_string(tokens) + " of this sequence",
+                                 std::to_string(slice.end()) + " of this sequence",
                       .param = {},
                       .retry_after_seconds = 0},
                      now);
@@ -91,13 +115,20 @@ void StepCommit::CollectPromptScores(LiveRequest& live, const PlannedSlice& slic
   live.sequence.lookup_prefix = !live.request.stability;
 }
 
-void StepCommit::AppendToken(LiveRequest& live, const ScoredToken& token, Clock::Time now) {
-  live.sequence.tokens.push_back(token.id);
-  if (live.progress.output_tokens++ == 0) {
-    live.progress.first_token = now;
-  } else {
-    observer_.OnInterTokenGap(now - live.last_token);
+void StepCommit::NoteTokens(LiveRequest& live, int32_t count, Clock::Time now) const {
+  RequestFinish& progress = live.progress;
+  const int32_t first = progress.output_tokens == 0 ? 1 : 0;
+  if (first == 1) {
+    progress.first_token = now;
+    live.last_token = now;
   }
+  Clock::Duration left = now - live.last_token;
+  for (int32_t i = first; i < count; ++i) {
+    const Clock::Duration share = left / (count - i);  // all shares add up to the whole
+    observer_.OnInterTokenGap(share);
+    left -= share;
+  }
+  progress.output_tokens += count;
   live.last_token = now;
 }
 
@@ -108,10 +139,10 @@ void CheckResults(const StepBatch& batch, std::span<const SliceResult> results) 
   }
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i].finite) continue;
-    if (batch.slices[i].sample != results[i].sampled.has_value()) {
-      throw std::logic_error(
-          "slice " + std::to_string(i) + ": a sample was " +
-          (batch.slices[i].sample ? "asked for and is missing" : "not asked for"));
+    if (static_cast<size_t>(batch.slices[i].samples) != results[i].sampled.size()) {
+      throw std::logic_error("slice " + std::to_string(i) + ": " +
+                             std::to_string(results[i].sampled.size()) + " samples where " +
+                             std::to_string(batch.slices[i].samples) + " were asked for");
     }
     if (batch.slices[i].targets.size() != results[i].scored.size()) {
       throw std::logic_error("slice " + std::to_string(i) + ": " +

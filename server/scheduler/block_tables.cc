@@ -80,6 +80,14 @@ void BlockTables::MarkComputed(Sequence& sequence, int32_t count) {
   }
 }
 
+void BlockTables::Trim(Sequence& sequence) {
+  const int32_t size = pool_.block_size();
+  const auto kept = static_cast<size_t>((sequence.num_computed + size - 1) / size);
+  for (; sequence.blocks.size() > kept; sequence.blocks.pop_back()) {
+    pool_.Release(sequence.blocks.back());
+  }
+}
+
 void BlockTables::Release(Sequence& sequence) {
   for (; !sequence.blocks.empty(); sequence.blocks.pop_back()) {
     pool_.Release(sequence.blocks.back());

@@ -30,6 +30,8 @@ class BlockTables {
   /// The next `count` tokens are in the cache; blocks that are full now become findable, or give
   /// way to equal ones that are already.
   void MarkComputed(Sequence& sequence, int32_t count);
+  /// Lets go of blocks beyond those of computed tokens: nothing in them counts.
+  void Trim(Sequence& sequence);
   /// Lets go of all blocks, the last first; nothing is computed any more.
   void Release(Sequence& sequence);
 

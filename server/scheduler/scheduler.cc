@@ -7,7 +7,7 @@
 namespace affine {
 
 Scheduler::Scheduler(const SchedulerOptions& options, BlockTables& tables)
-    : options_(options), tables_(tables) {
+    : options_(options), tables_(tables), drafts_(options.drafts, tables) {
   if (options.max_num_seqs < 1) {
     throw std::invalid_argument("max_num_seqs is " + std::to_string(options.max_num_seqs) +
                                 "; it must be at least 1");
@@ -48,7 +48,7 @@ void Scheduler::Remove(Sequence& sequence) {
   tables_.Release(sequence);
 }
 
-const StepPlan& Scheduler::Plan() {
+const StepPlan& Scheduler::Plan(bool with_drafts) {
   plan_.Clear();
   const StepBudget budget = MakeBudget();
   GatherWishes(budget);
@@ -58,6 +58,8 @@ const StepPlan& Scheduler::Plan() {
   // What was just taken from a sequence must not be given to one that ranks no better.
   if (plan_.preempted.empty()) AdmitWaiting();
   std::ranges::stable_partition(plan_.slices, &PlannedSlice::decode);
+  // Nor to drafts: what was taken can be found again as long as it is not written over.
+  if (with_drafts && plan_.preempted.empty()) AddDrafts();
   return plan_;
 }
 
@@ -180,11 +182,21 @@ bool Scheduler::PreemptAfter(size_t index) {
 }
 
 void Scheduler::Preempt(size_t index) {
+  plan_.preempted.push_back(running_[index]);
+  Requeue(index);
+}
+
+void Scheduler::Requeue(size_t index) {
   Sequence& sequence = *running_[index];
   running_.erase(running_.begin() + static_cast<ptrdiff_t>(index));
   tables_.Release(sequence);
   Add(sequence);
-  plan_.preempted.push_back(&sequence);
+}
+
+void Scheduler::AddDrafts() {
+  int32_t budget = options_.max_num_batched_tokens;
+  for (const PlannedSlice& slice : plan_.slices) budget -= slice.count;
+  drafts_.AddDrafts(plan_, budget);
 }
 
 void Scheduler::AddSlice(Sequence& sequence, int32_t count) {
@@ -203,12 +215,25 @@ void Scheduler::Learn(double seconds) {
   StepWork work;
   for (const PlannedSlice& slice : plan_.slices) {
     if (slice.decode) {
-      work.AddDecode(slice.start, slice.count);
+      work.AddDecode(slice.start, slice.count + slice.num_drafts);
     } else {
       work.AddPrefill(slice.start, slice.count);
     }
   }
   step_times_.Learn(work, seconds);
+}
+
+void Scheduler::CommitDrafts(const PlannedSlice& slice, int32_t sampled) {
+  Sequence& sequence = *slice.sequence;
+  tables_.MarkComputed(sequence, sampled - 1);
+  tables_.Trim(sequence);
+  drafts_.Learn(sequence, sampled);
+}
+
+void Scheduler::TakeBack(Sequence& sequence) {
+  sequence.may_draft = false;
+  sequence.guesses.clear();
+  Requeue(static_cast<size_t>(std::ranges::find(running_, &sequence) - running_.begin()));
 }
 
 }  // namespace affine

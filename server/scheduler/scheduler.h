@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "server/scheduler/block_tables.h"
+#include "server/scheduler/draft_planner.h"
 #include "server/scheduler/prefill_shares.h"
 #include "server/scheduler/sequence.h"
 #include "server/scheduler/step_budget.h"
@@ -23,6 +24,7 @@ struct SchedulerOptions {
   double max_decode_stall_seconds = 0.0;
   /// Chunks are multiples of this, and one of this size goes on in every step, late or not.
   int32_t prefill_granule = 16;
+  DraftOptions drafts{};
 };
 
 /// Rank is priority, then arrival. Blocks are handed out in order of rank, and whoever lacks one
@@ -40,10 +42,20 @@ class Scheduler {
   /// The latest step took so long, all in all; later chunks are cut by what it teaches.
   void Learn(double seconds);
   /// The next step, empty only if there are no sequences. Valid until the next call. Sequences of
-  /// the plan may be removed before the step is committed.
-  const StepPlan& Plan();
-  /// The step has computed `slice`.
+  /// the plan may be removed before the step is committed. Drafts get what is left of budget and
+  /// blocks once all else has its share, and give up before the next step what did not come true:
+  /// they hold nobody up and preempt nobody.
+  const StepPlan& Plan(bool with_drafts = true);
+  /// The step has computed the own tokens of `slice`.
   void Commit(const PlannedSlice& slice);
+  /// The step has sampled the last `sampled` tokens of a decode, by now appended: all but the last
+  /// of them came as drafted. Follows Commit.
+  void CommitDrafts(const PlannedSlice& slice, int32_t sampled);
+  /// What the step computed of a running sequence does not count, nor does what it left in the
+  /// cache: it waits, computes again what others can't find, and gets no drafts any more.
+  void TakeBack(Sequence& sequence);
+  /// How long the model took for the latest plan, for the choice of drafts.
+  void NoteStep(double seconds) { drafts_.NoteStep(plan_, seconds); }
 
   const StepTimeModel& step_times() const { return step_times_; }
   const std::vector<Sequence*>& running() const { return running_; }
@@ -66,10 +78,13 @@ class Scheduler {
   int32_t GrowOrPreempt(size_t index, int32_t count);
   bool PreemptAfter(size_t index);
   void Preempt(size_t index);
+  void Requeue(size_t index);
+  void AddDrafts();
   void AddSlice(Sequence& sequence, int32_t count);
 
   const SchedulerOptions options_;
   BlockTables& tables_;
+  DraftPlanner drafts_;
   std::set<Sequence*, Rank> waiting_;
   std::vector<Sequence*> running_;  // in order of rank
   StepTimeModel step_times_;

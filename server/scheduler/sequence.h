@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "server/scheduler/guess_record.h"
+#include "server/scheduler/ngram_index.h"
 #include "server/scheduler/siphash.h"
 
 namespace affine {
@@ -18,6 +21,7 @@ struct Sequence {
   int32_t prompt_length = 0;
   int32_t max_length = 0;     // most tokens, prompt included; at least prompt_length
   bool lookup_prefix = true;  // false: every prompt token must be computed anew, to be scored
+  bool may_draft = true;      // false: every step computes known tokens alone
   std::string cache_salt;
 
   std::vector<int32_t> tokens;  // prompt, then output; the last sampled token is not yet cached
@@ -28,6 +32,12 @@ struct Sequence {
   std::vector<Hash128> hashes;  // [0] of the salt, [i + 1] of full block i; made when first needed
   State state = State::kWaiting;
   int32_t prefill_share = 0;  // tokens that the step being planned may prefill
+
+  // Of DraftPlanner.
+  std::optional<NgramIndex> ngrams;  // of `tokens`; made when first needed
+  std::vector<int32_t> guesses;      // what may follow `tokens`; from a step's plan to its commit
+  int32_t guess_match = 0;           // tokens before `guesses` that stood together before
+  GuessRecord record;
 
   int32_t length() const { return static_cast<int32_t>(tokens.size()); }
   int32_t num_uncomputed() const { return length() - num_computed; }

@@ -8,18 +8,23 @@
 
 namespace affine {
 
-/// Tokens [start, start + count) of a sequence; their blocks are allocated.
+/// Tokens [start, start + count) of a sequence, and after them the first `num_drafts` of its
+/// guesses; blocks for all of them are allocated.
 struct PlannedSlice {
   Sequence* sequence = nullptr;
   int32_t start = 0;
   int32_t count = 0;
-  bool decode = false;  // computes the token sampled last, and that alone
+  bool decode = false;     // of the sequence's own tokens the one sampled last, and that alone
+  int32_t num_drafts = 0;  // above 0 only with `decode`
 
+  /// Of the sequence's own tokens.
   int32_t end() const { return start + count; }
   /// A token follows: these reach the end of a sequence that may still grow.
   bool sample() const {
     return end() == sequence->length() && sequence->length() < sequence->max_length;
   }
+  /// One for each draft, too: it is the token that follows if the draft comes true.
+  int32_t num_samples() const { return sample() ? 1 + num_drafts : 0; }
 };
 
 /// A sequence that left the waiting ones in this step.
@@ -30,7 +35,7 @@ struct Admission {
 };
 
 struct StepPlan {
-  std::vector<PlannedSlice> slices;  // decodes, then prefill chunks, each in order of rank
+  std::vector<PlannedSlice> slices;  // decodes, then prefill chunks
   std::vector<Admission> admitted;
   std::vector<Sequence*> preempted;  // they wait again and hold no blocks
 

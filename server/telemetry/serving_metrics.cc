@@ -59,6 +59,12 @@ ServingMetrics::ServingMetrics(prometheus::Registry& registry, const std::string
       make.Counter("affine_prefix_cache_hits_total", "Prompt tokens found in the prefix cache.");
   preemptions_ = make.Counter("affine_num_preemptions_total",
                               "Times that a sequence gave up its blocks to be computed again.");
+  drafts_ = make.Counter("affine_spec_decode_num_drafts_total",
+                         "Times that a step guessed tokens ahead of a sequence's next one.");
+  draft_tokens_ =
+      make.Counter("affine_spec_decode_num_draft_tokens_total", "Tokens guessed and computed.");
+  accepted_tokens_ = make.Counter("affine_spec_decode_num_accepted_tokens_total",
+                                  "Tokens guessed that came true and were kept.");
   finished_stop_ = make.Counter(kFinished, kFinishedHelp, {{"finished_reason", "stop"}});
   finished_length_ = make.Counter(kFinished, kFinishedHelp, {{"finished_reason", "length"}});
   finished_abort_ = make.Counter(kFinished, kFinishedHelp, {{"finished_reason", "abort"}});
@@ -85,8 +91,8 @@ ServingMetrics::ServingMetrics(prometheus::Registry& registry, const std::string
       make.Histogram("affine_step_seconds", "One step: plan, model, commit, publish.", StepEdges());
   step_model_ =
       make.Histogram("affine_step_model_seconds", "The model's share of one step.", StepEdges());
-  step_tokens_ = make.Histogram("affine_step_tokens", "Prompt and decode tokens in one step.",
-                                StepTokenEdges());
+  step_tokens_ = make.Histogram("affine_step_tokens",
+                                "Prompt, decode and draft tokens in one step.", StepTokenEdges());
   batch_size_ = make.Histogram("affine_batch_size", "Sequences that one step gave a token to.",
                                BatchSizeEdges());
 }
@@ -98,10 +104,13 @@ void ServingMetrics::OnStep(const StepReport& report) {
   prefix_queries_->Increment(static_cast<double>(report.prefix_queries));
   prefix_hits_->Increment(static_cast<double>(report.prefix_hits));
   preemptions_->Increment(report.preemptions);
+  drafts_->Increment(report.drafted_sequences);
+  draft_tokens_->Increment(report.draft_tokens);
+  accepted_tokens_->Increment(report.accepted_drafts);
   step_->Observe(Seconds(report.duration));
   step_model_->Observe(Seconds(report.model));
-  step_tokens_->Observe(report.prefill_tokens + report.decode_tokens);
-  batch_size_->Observe(report.sampled_tokens);
+  step_tokens_->Observe(report.prefill_tokens + report.decode_tokens + report.draft_tokens);
+  batch_size_->Observe(report.sampled_sequences);
 }
 
 void ServingMetrics::OnInterTokenGap(Clock::Duration gap) { token_gap_->Observe(Seconds(gap)); }

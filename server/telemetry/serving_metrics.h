@@ -57,6 +57,9 @@ class ServingMetrics final : public EngineObserver {
   prometheus::Counter* prefix_queries_;
   prometheus::Counter* prefix_hits_;
   prometheus::Counter* preemptions_;
+  prometheus::Counter* drafts_;
+  prometheus::Counter* draft_tokens_;
+  prometheus::Counter* accepted_tokens_;
   prometheus::Counter* finished_stop_;
   prometheus::Counter* finished_length_;
   prometheus::Counter* finished_abort_;  // cancelled, or past its deadline

@@ -31,6 +31,10 @@ constexpr std::array kAliases = {
     Alias{"affine_prefix_cache_queries_total", "vllm:prefix_cache_queries_total"},
     Alias{"affine_prefix_cache_hits_total", "vllm:prefix_cache_hits_total"},
     Alias{"affine_num_preemptions_total", "vllm:num_preemptions_total"},
+    Alias{"affine_spec_decode_num_drafts_total", "vllm:spec_decode_num_drafts_total"},
+    Alias{"affine_spec_decode_num_draft_tokens_total", "vllm:spec_decode_num_draft_tokens_total"},
+    Alias{"affine_spec_decode_num_accepted_tokens_total",
+          "vllm:spec_decode_num_accepted_tokens_total"},
     Alias{"affine_requests_finished_total", "vllm:request_success_total"},
 };
 

@@ -44,7 +44,7 @@ class ModelSteps {
       slice.tokens = std::span(tokens_[s]).subspan(start, length);
       slice.start = start;
       slice.block_table = tables_[s];
-      slice.sample = true;
+      slice.samples = 1;
       slice.sampling = &greedy_;
       if (s < observed_) {
         slice.stability = heads_.data();

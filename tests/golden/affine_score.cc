@@ -91,9 +91,9 @@ class Scorer {
   static void Append(const SliceResult& result, std::vector<int32_t>& tokens,
                      std::vector<float>& scores) {
     if (!result.finite) throw ModelError("logits are not finite");
-    if (!result.sampled) return;
-    tokens.push_back(result.sampled->id);
-    scores.push_back(result.sampled->log_prob);
+    if (result.sampled.empty()) return;
+    tokens.push_back(result.sampled[0].id);
+    scores.push_back(result.sampled[0].log_prob);
   }
 
   SliceResult Step(const std::vector<int32_t>& tokens, size_t begin, size_t end, bool sample,
@@ -104,7 +104,7 @@ class Scorer {
     const auto block_size = static_cast<size_t>(model_.info().block_size);
     slice.block_table =
         std::span<const int32_t>(blocks_).first((end + block_size - 1) / block_size);
-    slice.sample = sample;
+    slice.samples = sample ? 1 : 0;
     slice.sampling = &params;
     // Only prompt tokens have a successor to score.
     const size_t scored = std::min(end, tokens.size() - 1);

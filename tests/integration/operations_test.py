@@ -88,6 +88,9 @@ VLLM_NAMES = (
     "vllm:prefix_cache_hits_total",
     "vllm:num_preemptions_total",
     "vllm:request_success_total",
+    "vllm:spec_decode_num_drafts_total",
+    "vllm:spec_decode_num_draft_tokens_total",
+    "vllm:spec_decode_num_accepted_tokens_total",
 )
 
 

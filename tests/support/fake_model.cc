@@ -132,18 +132,22 @@ void FakeModel::StepSlice(const SequenceSlice& slice, SliceResult* result) {
       result->scored.push_back(
           Score(digest, slice.targets[i], slice.sampling->prompt_top_log_probs));
     }
+    if (i + slice.samples >= count) {
+      result->sampled.push_back(Draw(digest, token, *slice.sampling));
+    }
   }
   if (slice.targets.size() > count) Fault(slice, "more targets than tokens");
-  if (slice.sample && result->finite) result->sampled = Draw(digest, *slice.sampling);
+  if (!result->finite) result->sampled.clear();
   tokens_computed_ += static_cast<int64_t>(count);
 }
 
-ScoredToken FakeModel::Draw(uint64_t digest, const SamplingParams& sampling) const {
+ScoredToken FakeModel::Draw(uint64_t digest, int32_t last, const SamplingParams& sampling) const {
   uint64_t x = Mix(digest, sampling.seed);
   x = Mix(x, std::bit_cast<uint32_t>(sampling.temperature));
   x = Mix(x, std::bit_cast<uint32_t>(sampling.top_p));
   x = Mix(x, static_cast<uint64_t>(sampling.top_k));
-  const int32_t id = static_cast<int32_t>(x % options_.vocab_size);
+  const bool predictable = static_cast<int32_t>((x >> 32) % 100) < options_.predictable_percent;
+  const int32_t id = static_cast<int32_t>(predictable ? (last + 1) % 7 : x % options_.vocab_size);
   if (sampling.top_log_probs < 0) return {.id = id, .log_prob = 0.0f, .rank = 0, .top = {}};
   return Score(digest, id, sampling.top_log_probs);
 }
@@ -165,13 +169,15 @@ std::vector<ScoredToken> FakeModel::Continue(std::vector<int32_t> prompt,
                                              std::span<const int32_t> stop_token_ids) const {
   uint64_t digest = kEmptyHistory;
   for (const int32_t token : prompt) digest = Mix(digest, token);
+  int32_t last = prompt.back();
   const int32_t room = options_.max_model_len - static_cast<int32_t>(prompt.size());
   std::vector<ScoredToken> tokens;
   for (int32_t i = 0; i < std::min(max_tokens, room); ++i) {
-    tokens.push_back(Draw(digest, sampling));
+    tokens.push_back(Draw(digest, last, sampling));
     const int32_t id = tokens.back().id;
     if (std::ranges::find(stop_token_ids, id) != stop_token_ids.end()) break;
     digest = Mix(digest, id);
+    last = id;
   }
   return tokens;
 }

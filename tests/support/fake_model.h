@@ -19,6 +19,8 @@ struct FakeModelOptions {
   int32_t vocab_size = 101;
   int32_t max_batched_tokens = 1 << 20;
   int32_t max_slices = 1 << 20;
+  /// So many of 100 next tokens follow from the latest one alone, in a circle of seven.
+  int32_t predictable_percent = 0;
 };
 
 /// Its cache holds, for each position, the token written there and a digest of all tokens up to it.
@@ -65,7 +67,7 @@ class FakeModel final : public LanguageModel {
   uint64_t ReadHistory(const SequenceSlice& slice);
   void StepSlice(const SequenceSlice& slice, SliceResult* result);
   void Observe(const SequenceSlice& slice) const;
-  ScoredToken Draw(uint64_t digest, const SamplingParams& sampling) const;
+  ScoredToken Draw(uint64_t digest, int32_t last, const SamplingParams& sampling) const;
   ScoredToken Score(uint64_t digest, int32_t token, int32_t top_log_probs) const;
 
   const FakeModelOptions options_;

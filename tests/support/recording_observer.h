@@ -16,6 +16,8 @@ class RecordingObserver final : public EngineObserver {
     last = report;
     prefill_tokens += report.prefill_tokens;
     decode_tokens += report.decode_tokens;
+    draft_tokens += report.draft_tokens;
+    accepted_drafts += report.accepted_drafts;
     sampled_tokens += report.sampled_tokens;
     prefix_queries += report.prefix_queries;
     prefix_hits += report.prefix_hits;
@@ -39,6 +41,8 @@ class RecordingObserver final : public EngineObserver {
   StepReport last;
   int64_t prefill_tokens = 0;
   int64_t decode_tokens = 0;
+  int64_t draft_tokens = 0;
+  int64_t accepted_drafts = 0;
   int64_t sampled_tokens = 0;
   int64_t prefix_queries = 0;
   int64_t prefix_hits = 0;

@@ -65,7 +65,7 @@ class StepAllocationTest : public testing::TestWithParam<const char*> {
       slice.tokens = std::span(tokens_).subspan(start, count);
       slice.start = start;
       slice.block_table = std::span(table_).subspan(s * kBlocks, kBlocks);
-      slice.sample = true;
+      slice.samples = 1;
       slice.sampling = &sampling_;
       slices_.push_back(slice);
     }

@@ -34,8 +34,8 @@ struct Sequence {
     slice.start = static_cast<int32_t>(done);
     slice.block_table = blocks;
     slice.sampling = &sampling;
-    slice.sample = done + count == tokens.size();
-    const size_t targets = slice.sample ? count - 1 : count;
+    slice.samples = done + count == tokens.size() ? 1 : 0;
+    const size_t targets = count - slice.samples;
     slice.targets = std::span(tokens).subspan(done + 1, targets);
     return slice;
   }
@@ -74,11 +74,11 @@ class TransformerModelTest : public testing::TestWithParam<const char*> {
     const auto take = [&](const SliceResult& result) {
       EXPECT_TRUE(result.finite);
       for (const ScoredToken& token : result.scored) numbers.push_back(token.log_prob);
-      if (!result.sampled) return;
-      numbers.push_back(static_cast<float>(result.sampled->id));
-      numbers.push_back(result.sampled->log_prob);
-      for (const auto& [id, log_prob] : result.sampled->top) numbers.push_back(log_prob);
-      sequence.tokens.push_back(result.sampled->id);
+      if (result.sampled.empty()) return;
+      numbers.push_back(static_cast<float>(result.sampled[0].id));
+      numbers.push_back(result.sampled[0].log_prob);
+      for (const auto& [id, log_prob] : result.sampled[0].top) numbers.push_back(log_prob);
+      sequence.tokens.push_back(result.sampled[0].id);
     };
     const size_t prompt = sequence.tokens.size();
     while (sequence.tokens.size() < prompt + steps) {
@@ -119,9 +119,9 @@ TEST_P(TransformerModelTest, BatchMatesLeaveEveryBitAsItIs) {
   for (size_t i = 0; i < mates.size(); ++i) {
     std::vector<float> together;
     for (const ScoredToken& token : results[i].scored) together.push_back(token.log_prob);
-    together.push_back(static_cast<float>(results[i].sampled->id));
-    together.push_back(results[i].sampled->log_prob);
-    for (const auto& [id, log_prob] : results[i].sampled->top) together.push_back(log_prob);
+    together.push_back(static_cast<float>(results[i].sampled[0].id));
+    together.push_back(results[i].sampled[0].log_prob);
+    for (const auto& [id, log_prob] : results[i].sampled[0].top) together.push_back(log_prob);
     EXPECT_EQ(together, alone[i]);
   }
 }
@@ -142,8 +142,8 @@ TEST_P(TransformerModelTest, ObservingMeasuresEveryHeadAndChangesNoResult) {
   const auto results = observed->Step({.copies = {}, .slices = slices});
   EXPECT_GT(observed->observation_seconds(), 0.0);
   for (size_t i = 0; i < slices.size(); ++i) {
-    EXPECT_EQ(results[i].sampled->id, plain[i].sampled->id);
-    EXPECT_EQ(results[i].sampled->log_prob, plain[i].sampled->log_prob);
+    EXPECT_EQ(results[i].sampled[0].id, plain[i].sampled[0].id);
+    EXPECT_EQ(results[i].sampled[0].log_prob, plain[i].sampled[0].log_prob);
   }
   for (const HeadStability& head : heads) {
     EXPECT_EQ(head.queries, 2);
@@ -212,11 +212,11 @@ TEST_P(TransformerModelTest, RowsThatEndInTheLastLayerLeaveEveryBitOfTheOthersAs
       slices[1].targets = {};
       const SliceResult result = model->Step({.copies = {}, .slices = slices})[1];
       sequence.done += count;
-      if (!result.sampled) continue;
-      numbers.push_back(static_cast<float>(result.sampled->id));
-      numbers.push_back(result.sampled->log_prob);
-      for (const auto& [id, log_prob] : result.sampled->top) numbers.push_back(log_prob);
-      sequence.tokens.push_back(result.sampled->id);
+      if (result.sampled.empty()) continue;
+      numbers.push_back(static_cast<float>(result.sampled[0].id));
+      numbers.push_back(result.sampled[0].log_prob);
+      for (const auto& [id, log_prob] : result.sampled[0].top) numbers.push_back(log_prob);
+      sequence.tokens.push_back(result.sampled[0].id);
     }
     EXPECT_EQ(numbers, output) << chunk;
   }
@@ -252,8 +252,8 @@ TEST_P(TransformerModelTest, ACopiedBlockContinuesAsTheOriginal) {
   fork.done = 19;
   const SequenceSlice slice = fork.Next(1);
   const SliceResult result = model->Step({.copies = copies, .slices = std::span(&slice, 1)})[0];
-  EXPECT_EQ(static_cast<float>(result.sampled->id), reference[19]);
-  EXPECT_EQ(result.sampled->log_prob, reference[20]);
+  EXPECT_EQ(static_cast<float>(result.sampled[0].id), reference[19]);
+  EXPECT_EQ(result.sampled[0].log_prob, reference[20]);
 }
 
 TEST_P(TransformerModelTest, ANonFiniteSequenceIsToldAndItsMatesAreUnchanged) {
@@ -266,10 +266,10 @@ TEST_P(TransformerModelTest, ANonFiniteSequenceIsToldAndItsMatesAreUnchanged) {
   const std::vector<SequenceSlice> slices = {bad.Next(30), good.Next(30)};
   const auto results = model->Step({.copies = {}, .slices = slices});
   EXPECT_FALSE(results[0].finite);
-  EXPECT_FALSE(results[0].sampled.has_value());
+  EXPECT_TRUE(results[0].sampled.empty());
   EXPECT_TRUE(results[1].finite);
-  EXPECT_EQ(static_cast<float>(results[1].sampled->id), reference[29]);
-  EXPECT_EQ(results[1].sampled->log_prob, reference[30]);
+  EXPECT_EQ(static_cast<float>(results[1].sampled[0].id), reference[29]);
+  EXPECT_EQ(results[1].sampled[0].log_prob, reference[30]);
   // Its blocks serve another sequence afterwards as if they were new.
   const Sequence heir{good.tokens, bad.blocks};
   EXPECT_EQ(Generate(*model, heir, 11, 1), reference);

@@ -133,6 +133,9 @@ TEST_F(CommandTest, ContradictionsNameBothFlags) {
   EXPECT_THAT(Error({"m", "--max_num_batched_tokens=8", "--max_num_seqs=9"}),
               HasSubstr("at least --max_num_seqs, which is 9"));
   EXPECT_EQ(Good({"m", "--max_num_batched_tokens=9", "--max_num_seqs=9"}).max_num_seqs, 9);
+  EXPECT_THAT(Error({"m", "--prompt_lookup_min=4", "--prompt_lookup_max=3"}),
+              HasSubstr("at most --prompt_lookup_max, which is 3"));
+  EXPECT_EQ(Good({"m", "--prompt_lookup_min=4", "--prompt_lookup_max=4"}).prompt_lookup_min, 4);
   const std::string both = Error({"m", "--api_key=s3cret", "--api_key_file=f"});
   EXPECT_THAT(both, HasSubstr("--api_key and --api_key_file are both set"));
   EXPECT_THAT(both, testing::Not(HasSubstr("s3cret")));

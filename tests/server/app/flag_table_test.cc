@@ -109,6 +109,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Range{"max_num_seqs", "1", "4096", "0", "4097"},
                     Range{"max_num_queued_reqs", "1", "1000000", "0", "1000001"},
                     Range{"threads", "0", "1024", "-1", "1025"},
+                    Range{"speculative_tokens", "0", "64", "-1", "65"},
+                    Range{"prompt_lookup_max", "1", "16", "0", "17"},
+                    Range{"prompt_lookup_min", "1", "16", "0", "17"},
                     Range{"stability_sample_every", "0", "1000000", "-1", "1000001"},
                     Range{"shutdown_timeout", "0", "86400", "-1", "86401"}),
     [](const auto& info) { return info.param.name; });
@@ -122,7 +125,7 @@ TEST(FlagTableTest, EveryNumberIsTestedForItsRange) {
                         !flag.show(Config{}).empty() && flag.name != "host";
     if (number) ++numbers;
   }
-  EXPECT_EQ(numbers, 14);
+  EXPECT_EQ(numbers, 17);
 }
 
 TEST(FlagTableTest, ReadsSizesWithLetters) {

@@ -38,6 +38,18 @@ TEST(PartOptionsTest, TheActionDecidesWhetherALimitEndsRequests) {
   EXPECT_TRUE(MakeEngineOptions(config).stability_limits.end_requests);
 }
 
+TEST(PartOptionsTest, TheEngineIsToldHowFarToSpeculate) {
+  EXPECT_EQ(MakeEngineOptions({}).drafts.max_tokens, 15);
+  Config config;
+  config.speculative_tokens = 0;
+  config.prompt_lookup_max = 5;
+  config.prompt_lookup_min = 4;
+  const DraftOptions drafts = MakeEngineOptions(config).drafts;
+  EXPECT_EQ(drafts.max_tokens, 0);
+  EXPECT_EQ(drafts.longest_match, 5);
+  EXPECT_EQ(drafts.shortest_match, 4);
+}
+
 TEST(PartOptionsTest, NoTwoEnginesHashAlike) {
   EXPECT_NE(MakeEngineOptions({}).prefix_hash_key.k0, MakeEngineOptions({}).prefix_hash_key.k0);
 }

@@ -90,7 +90,7 @@ class CarelessModel final : public LanguageModel {
     const auto results = model_.Step(batch);
     results_.assign(results.begin(), results.end());
     if (fault_ == Fault::kTooFew) results_.pop_back();
-    if (fault_ == Fault::kNoSample) results_.back().sampled.reset();
+    if (fault_ == Fault::kNoSample) results_.back().sampled.clear();
     if (fault_ == Fault::kNoScores) results_.back().scored.clear();
     return results_;
   }

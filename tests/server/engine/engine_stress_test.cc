@@ -29,6 +29,9 @@ class EngineStressTest : public EngineFixture {
     options.max_prefill_tokens_beside_decodes = Below(2) * (1 + Below(10));
     options.max_decode_stall_ms = Below(2) * Below(60);
     options.enable_prefix_caching = Below(4) != 0;
+    model.predictable_percent = predictable_percent_;
+    options.drafts = {
+        .max_tokens = max_drafts_, .longest_match = 3, .shortest_match = 1 + Below(2)};
     options.prefix_hash_key = {random_(), random_()};
     Use(model, options);
     model_->before_step = [this](const StepBatch&) {
@@ -112,6 +115,8 @@ class EngineStressTest : public EngineFixture {
   std::mt19937_64 random_;
   int32_t vocab_size_ = 0;
   int32_t capacity_ = 0;  // tokens that fit the model and the cache
+  int32_t predictable_percent_ = 0;
+  int32_t max_drafts_ = 0;
   int whole_ = 0;
 };
 
@@ -126,6 +131,23 @@ TEST_F(EngineStressTest, AnyChunkingPoolCompanyAndCancellationGivesTheTokensOfBe
   EXPECT_GT(whole_, 2000);
   EXPECT_GT(observer_.preemptions, 100);
   EXPECT_GT(observer_.prefix_hits, 1000);
+}
+
+TEST_F(EngineStressTest, AndSoDoDraftsWhetherTheyComeTrueOrNot) {
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    random_.seed(seed);
+    max_drafts_ = 1 + Below(9);
+    predictable_percent_ = 50 + Below(51);
+    UseRandomEngine();
+    RunRandomly(20);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(whole_, 3000);
+  EXPECT_GT(observer_.preemptions, 100);
+  EXPECT_GT(observer_.prefix_hits, 1000);
+  EXPECT_GT(observer_.accepted_drafts, 5000);
+  EXPECT_GT(observer_.draft_tokens, observer_.accepted_drafts + 2000);
 }
 
 }  // namespace

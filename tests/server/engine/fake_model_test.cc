@@ -18,7 +18,7 @@ class FakeModelTest : public testing::Test {
     return {.tokens = tokens,
             .start = start,
             .block_table = table,
-            .sample = true,
+            .samples = 1,
             .sampling = &sampling_,
             .targets = {}};
   }
@@ -43,7 +43,7 @@ class FakeModelTest : public testing::Test {
 TEST_F(FakeModelTest, SlicesGiveWhatTheWholeGives) {
   EXPECT_EQ(Fault({Slice(four_, 0, table0_)}), "");
   EXPECT_EQ(
-      model_.Step({.copies = {}, .slices = std::vector{Slice(one_, 4, table01_)}})[0].sampled->id,
+      model_.Step({.copies = {}, .slices = std::vector{Slice(one_, 4, table01_)}})[0].sampled[0].id,
       model_.Continue({1, 2, 3, 4, 9}, sampling_, 1)[0].id);
 }
 

@@ -170,5 +170,20 @@ TEST_F(BlockTablesTest, CollidingHashesNeverShareBlocks) {
   EXPECT_EQ(pool_.num_used(), 0);
 }
 
+TEST_F(BlockTablesTest, TrimLetsGoOfBlocksBeyondWhatIsComputed) {
+  Sequence sequence = MakeSequence(Count(0, 20));
+  EXPECT_EQ(tables_.Grow(sequence, 17), 17);
+  tables_.MarkComputed(sequence, 9);
+  tables_.Trim(sequence);
+  EXPECT_EQ(sequence.blocks.size(), 3u);
+  EXPECT_EQ(pool_.num_used(), 3);
+  tables_.Trim(sequence);
+  EXPECT_EQ(sequence.blocks.size(), 3u);
+  EXPECT_EQ(sequence.num_indexed, 2);
+  tables_.Release(sequence);
+  tables_.Trim(sequence);
+  EXPECT_EQ(pool_.num_used(), 0);
+}
+
 }  // namespace
 }  // namespace affine

@@ -27,7 +27,8 @@ class RandomLoad {
                     .max_num_seqs = max_num_seqs_,
                     .max_prefill_tokens_beside_decodes = Below(2) * (1 + Below(4)),
                     .max_decode_stall_seconds = Below(2) * 0.02 * Below(4),
-                    .prefill_granule = granule_},
+                    .prefill_granule = granule_,
+                    .drafts = {.max_tokens = Below(6), .longest_match = 2, .shortest_match = 1}},
                    tables_) {}
 
   void Run(int sequences) {
@@ -78,8 +79,12 @@ class RandomLoad {
     std::vector<Sequence*> finished;
     for (const PlannedSlice& slice : plan.slices) {
       const bool sample = slice.sample();
+      if (slice.num_drafts > 0 && Below(50) == 0) {
+        scheduler_.TakeBack(*slice.sequence);
+        continue;
+      }
       scheduler_.Commit(slice);
-      if (sample) slice.sequence->tokens.push_back(Below(3));
+      if (sample) Sample(slice);
       if (slice.sequence->length() == slice.sequence->max_length &&
           slice.sequence->num_uncomputed() <= (sample ? 1 : 0)) {
         finished.push_back(slice.sequence);
@@ -89,21 +94,33 @@ class RandomLoad {
     for (Sequence* sequence : finished) Remove(*sequence);
   }
 
-  // The tokens of a step and the order of its slices.
+  // A step holds no more tokens than it may, and decodes come first.
   void ExpectWithinLimits(const StepPlan& plan) const {
     int32_t tokens = 0;
     for (const PlannedSlice& slice : plan.slices) {
       ASSERT_GT(slice.count, 0);
       ASSERT_LE(slice.end(), slice.sequence->length());
-      tokens += slice.count;
+      tokens += slice.count + slice.num_drafts;
     }
     ASSERT_LE(tokens, max_num_batched_tokens_);
     const auto prefill = std::ranges::find(plan.slices, false, &PlannedSlice::decode);
     for (auto slice = plan.slices.begin(); slice != plan.slices.end(); ++slice) {
       ASSERT_EQ(slice->decode, slice < prefill);
-      if (slice == plan.slices.begin() || slice == prefill) continue;
-      ASSERT_TRUE((slice - 1)->sequence->Before(*slice->sequence));
     }
+  }
+
+  // Drafts come true as often as not.
+  void Sample(const PlannedSlice& slice) {
+    Sequence& sequence = *slice.sequence;
+    int32_t sampled = 0;
+    bool hit = true;
+    while (hit && sampled <= slice.num_drafts) {
+      const auto guess = static_cast<size_t>(sampled++);
+      hit = guess < sequence.guesses.size() && Below(4) > 0;
+      sequence.tokens.push_back(hit ? sequence.guesses[guess] : 3 + Below(3));
+    }
+    ASSERT_LE(sequence.length(), sequence.max_length);
+    if (slice.decode) scheduler_.CommitDrafts(slice, sampled);
   }
 
   std::mt19937 random_;

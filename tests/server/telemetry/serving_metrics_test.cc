@@ -53,7 +53,11 @@ TEST_F(ServingMetricsTest, AddsUpTheTokensOfSteps) {
   report.prefix_queries = 132;
   report.prefix_hits = 32;
   report.decode_tokens = 5;
-  report.sampled_tokens = 6;
+  report.draft_tokens = 9;
+  report.drafted_sequences = 2;
+  report.accepted_drafts = 4;
+  report.sampled_tokens = 10;
+  report.sampled_sequences = 6;
   report.preemptions = 1;
   report.duration = milliseconds(12);
   report.model = milliseconds(11);
@@ -61,12 +65,15 @@ TEST_F(ServingMetricsTest, AddsUpTheTokensOfSteps) {
   metrics_.OnStep(report);
   const Exposition page = Scrape();
   EXPECT_EQ(page.Value("affine_prompt_tokens_total{model_name=\"smol\"}"), 264);
-  EXPECT_EQ(page.Value("affine_generation_tokens_total{model_name=\"smol\"}"), 12);
+  EXPECT_EQ(page.Value("affine_generation_tokens_total{model_name=\"smol\"}"), 20);
   EXPECT_EQ(page.Value("affine_prefix_cache_queries_total{model_name=\"smol\"}"), 264);
   EXPECT_EQ(page.Value("affine_prefix_cache_hits_total{model_name=\"smol\"}"), 64);
   EXPECT_EQ(page.Value("affine_num_preemptions_total{model_name=\"smol\"}"), 2);
-  EXPECT_EQ(page.Value("affine_step_tokens_sum{model_name=\"smol\"}"), 210);
+  EXPECT_EQ(page.Value("affine_step_tokens_sum{model_name=\"smol\"}"), 228);
   EXPECT_EQ(page.Value("affine_batch_size_sum{model_name=\"smol\"}"), 12);
+  EXPECT_EQ(page.Value("affine_spec_decode_num_drafts_total{model_name=\"smol\"}"), 4);
+  EXPECT_EQ(page.Value("affine_spec_decode_num_draft_tokens_total{model_name=\"smol\"}"), 18);
+  EXPECT_EQ(page.Value("affine_spec_decode_num_accepted_tokens_total{model_name=\"smol\"}"), 8);
   EXPECT_NEAR(page.Value("affine_step_seconds_sum{model_name=\"smol\"}"), 0.024, 1e-9);
   EXPECT_NEAR(page.Value("affine_step_model_seconds_sum{model_name=\"smol\"}"), 0.022, 1e-9);
 }

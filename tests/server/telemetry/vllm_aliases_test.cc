@@ -21,6 +21,8 @@ class VllmAliasesTest : public testing::Test {
     StepReport report;
     report.prefill_tokens = 8;
     report.sampled_tokens = 2;
+    report.draft_tokens = 5;
+    report.accepted_drafts = 1;
     report.load = {1, 2, 3, 4};
     metrics_.OnStep(report);
     RequestFinish finish;
@@ -46,9 +48,12 @@ TEST_F(VllmAliasesTest, CarriesVllmsNamesWithVllmsTypes) {
     EXPECT_EQ(page.TypeOf(gauge), "gauge") << gauge;
     EXPECT_EQ(page.SeriesOf(gauge).size(), 1u) << gauge;
   }
-  for (const char* counter : {"vllm:prompt_tokens_total", "vllm:generation_tokens_total",
-                              "vllm:prefix_cache_queries_total", "vllm:prefix_cache_hits_total",
-                              "vllm:num_preemptions_total", "vllm:request_success_total"}) {
+  for (const char* counter :
+       {"vllm:prompt_tokens_total", "vllm:generation_tokens_total",
+        "vllm:prefix_cache_queries_total", "vllm:prefix_cache_hits_total",
+        "vllm:num_preemptions_total", "vllm:request_success_total",
+        "vllm:spec_decode_num_drafts_total", "vllm:spec_decode_num_draft_tokens_total",
+        "vllm:spec_decode_num_accepted_tokens_total"}) {
     EXPECT_EQ(page.TypeOf(counter), "counter") << counter;
   }
   for (const char* histogram :
@@ -71,6 +76,9 @@ TEST_F(VllmAliasesTest, AnAliasEqualsItsOriginal) {
   equal("affine_kv_cache_usage_ratio", "vllm:kv_cache_usage_perc");
   equal("affine_prompt_tokens_total", "vllm:prompt_tokens_total");
   equal("affine_generation_tokens_total", "vllm:generation_tokens_total");
+  equal("affine_spec_decode_num_draft_tokens_total", "vllm:spec_decode_num_draft_tokens_total");
+  equal("affine_spec_decode_num_accepted_tokens_total",
+        "vllm:spec_decode_num_accepted_tokens_total");
   equal("affine_time_to_first_token_seconds_sum", "vllm:time_to_first_token_seconds_sum");
   equal("affine_inter_token_latency_seconds_count", "vllm:inter_token_latency_seconds_count");
   EXPECT_EQ(page.Value("vllm:kv_cache_usage_perc{model_name=\"smol\",engine=\"0\"}"), 0.75);
