@@ -34,6 +34,7 @@ from tqdm import tqdm
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "integration"))
 from server_process import ServerProcess  # noqa: E402
+from serving.machine import this_machine  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -114,13 +115,6 @@ def measure(a: Side, b: Side, load: Load, pairs: int, progress: tqdm) -> dict:
     }
 
 
-def machine() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return "unknown processor"
-
-
 def table(rows: list[dict]) -> str:
     lines = ["| context | A tokens/s | B tokens/s | A / B, median | least | largest |"]
     lines.append("|---|---|---|---|---|---|")
@@ -165,11 +159,12 @@ def main() -> None:
             ]
         described = {side: f"{s.command} ({s.model.dtype})" for side, s in (("a", a), ("b", b))}
     print(f"A: {described['a']}\nB: {described['b']}")
-    print(f"{machine()}; concurrency {options.concurrency}, {options.output} output tokens")
+    machine = str(this_machine())
+    print(f"{machine}; concurrency {options.concurrency}, {options.output} output tokens")
     print(table(rows))
     if options.json:
         options.json.write_text(
-            json.dumps({"machine": machine(), **described, "rows": rows}, indent=1) + "\n"
+            json.dumps({"machine": machine, **described, "rows": rows}, indent=1) + "\n"
         )
 
 

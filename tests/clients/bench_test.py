@@ -8,6 +8,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+from affine_client.bench.callers import note_event
 from affine_client.bench.closed_loop import run_closed_loop
 from affine_client.bench.record import Record
 from affine_client.bench.report import Report, percentile
@@ -36,7 +37,7 @@ def test_the_loop_keeps_exactly_the_wanted_number_in_flight() -> None:
             in_flight[0] += 1
             most[0] = max(most[0], in_flight[0])
         together.wait(timeout=10)
-        record.stamps.append(0.5)
+        record.note(0.5, 1)
         with lock:
             in_flight[0] -= 1
 
@@ -52,7 +53,7 @@ def test_an_answer_without_tokens_counts_as_failed() -> None:
 
 
 def test_the_report_adds_up() -> None:
-    good = Record(0.0, stamps=[0.1, 0.2, 0.4], prompt_tokens=10, output_tokens=3)
+    good = Record(0.0, [0.1, 0.2, 0.4], [1, 1, 1], prompt_tokens=10, output_tokens=3)
     bad = Record(0.0, error="503")
     report = Report([good, bad], duration=2.0)
     summary = report.summary()
@@ -64,6 +65,34 @@ def test_the_report_adds_up() -> None:
     assert summary["p99_e2el_ms"] == pytest.approx(400)
     assert report.json()["successes"] == [True, False]
     assert report.json()["latencies"] == [0.4, None]
+
+
+def test_a_pause_is_shared_by_the_tokens_that_end_it() -> None:
+    record = Record(0.0, output_tokens=6)
+    for arrived, tokens in ((0.5, 2), (0.6, 1), (0.7, 0), (1.2, 3)):
+        record.note(arrived, tokens)
+    assert record.pauses == pytest.approx([0.1, 0.6])
+    assert record.gaps == pytest.approx([0.1, 0.2, 0.2, 0.2])
+    assert record.time_per_token == pytest.approx(0.7 / 4)
+    assert record.first_token == 0.5
+
+
+def test_an_answer_that_came_at_once_has_no_time_per_token() -> None:
+    record = Record(0.0, output_tokens=3)
+    record.note(0.5, 3)
+    assert (record.gaps, record.time_per_token) == ([], None)
+
+
+def test_events_count_tokens_as_their_server_tells_them() -> None:
+    ours, theirs, others = Record(0.0), Record(0.0), Record(0.0)
+    for ids in ([7, 8], [], [9]):
+        note_event({"choices": [{"text": "", "token_ids": ids}]}, 0.1, ours)
+    for predicted in (1, 3, 3):
+        event = {"choices": [{"text": "x"}], "timings": {"predicted_n": predicted}}
+        note_event(event, 0.1, theirs)
+    for text in ("a", "bc", ""):
+        note_event({"choices": [{"text": text, "finish_reason": None}]}, 0.1, others)
+    assert (ours.counts, theirs.counts, others.counts) == ([2, 1], [1, 2], [1, 1])
 
 
 def test_percentiles_are_linear_between_neighbours() -> None:
@@ -117,6 +146,7 @@ def test_http_is_measured_too(http: FakeHttp) -> None:
     assert "Total generated tokens:                  9" in affine.out
     assert http.bodies[0]["model"] == "over-http"
     assert http.bodies[0]["stream_options"] == {"include_usage": True}
+    assert http.bodies[0]["return_token_ids"] is True
 
 
 def test_an_http_refusal_is_shown() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator, Mapping
 from http.client import HTTPConnection, HTTPException
-from typing import Protocol
+from typing import Any, Protocol
 
 from affine_client.bench.record import Record
 from affine_client.client import Client
@@ -36,8 +37,7 @@ class GrpcCaller:
                 temperature=0,
                 ignore_eos=True,
             ):
-                if chunk.token_ids:
-                    record.stamps.append(time.perf_counter() - sent)
+                record.note(time.perf_counter() - sent, len(chunk.token_ids))
                 if chunk.usage:
                     record.prompt_tokens = chunk.usage.prompt_tokens
                     record.output_tokens = chunk.usage.output_tokens
@@ -46,16 +46,39 @@ class GrpcCaller:
 
 
 class HttpCaller:
-    """Any server with OpenAI's /v1/completions."""
+    """Any server with OpenAI's /v1/completions.
 
-    def __init__(self, address: str, model: str, api_key: str | None) -> None:
+    `fields` go into each request beside OpenAI's own: what makes a server tell how many tokens an
+    event holds. Understood are `choices[0].token_ids` (`return_token_ids` of vLLM's and of ours)
+    and `timings.predicted_n` (`timings_per_token` of llama-server). Without them an event with text
+    counts as one token.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        model: str,
+        api_key: str | None,
+        fields: Mapping[str, Any] | None = None,
+    ) -> None:
         self._address = address
         self._model = model
+        self._fields = dict(fields or {})
         self._headers = {"Content-Type": "application/json"}
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
 
     def __call__(self, prompt: list[int], output_tokens: int, record: Record) -> None:
+        sent = time.perf_counter()
+        try:
+            for event in self.events(prompt, output_tokens):
+                note_event(event, time.perf_counter() - sent, record)
+        except (AffineError, OSError, HTTPException, ValueError) as problem:
+            name = "" if isinstance(problem, AffineError) else f"{type(problem).__name__}: "
+            record.error = f"{name}{problem}"
+
+    def events(self, prompt: list[int], output_tokens: int) -> Iterator[dict[str, Any]]:
+        """The events of one answer; the connection ends with the iterator. AffineError: refused."""
         body = {
             "model": self._model,
             "prompt": prompt,
@@ -64,32 +87,41 @@ class HttpCaller:
             "ignore_eos": True,
             "stream": True,
             "stream_options": {"include_usage": True},
+            **self._fields,
         }
         connection = HTTPConnection(self._address, timeout=_PATIENCE_S)
-        sent = time.perf_counter()
         try:
             connection.request("POST", "/v1/completions", json.dumps(body), self._headers)
             answer = connection.getresponse()
             if answer.status != 200:
-                record.error = f"{answer.status} {answer.read(500).decode('utf-8', 'replace')}"
-                return
+                raise AffineError(f"{answer.status} {answer.read(500).decode('utf-8', 'replace')}")
             for line in answer:
                 if line.startswith(b"data: {"):
-                    self._note(json.loads(line[6:]), time.perf_counter() - sent, record)
-        except (OSError, HTTPException, ValueError) as problem:
-            record.error = f"{type(problem).__name__}: {problem}"
+                    yield json.loads(line[6:])
         finally:
             connection.close()
 
-    @staticmethod
-    def _note(event: dict, arrived: float, record: Record) -> None:  # type: ignore[type-arg]
-        if event.get("error"):
-            record.error = json.dumps(event["error"])
-        if event.get("choices"):
-            record.stamps.append(arrived)
-        if event.get("usage"):
-            record.prompt_tokens = event["usage"]["prompt_tokens"]
-            record.output_tokens = event["usage"]["completion_tokens"]
+
+def note_event(event: Mapping[str, Any], arrived: float, record: Record) -> None:
+    """Adds a server-sent event that came `arrived` seconds after the request to its record."""
+    if event.get("error"):
+        record.error = json.dumps(event["error"])
+    if event.get("choices"):
+        record.note(arrived, _tokens_in(event, sum(record.counts)))
+    if event.get("usage"):
+        record.prompt_tokens = event["usage"]["prompt_tokens"]
+        record.output_tokens = event["usage"]["completion_tokens"]
+
+
+def _tokens_in(event: Mapping[str, Any], before: int) -> int:
+    """How many tokens an event with a choice brings, after `before` of the same answer."""
+    choice = event["choices"][0]
+    if choice.get("token_ids") is not None:
+        return len(choice["token_ids"])
+    timings = event.get("timings") or {}
+    if "predicted_n" in timings:
+        return int(timings["predicted_n"]) - before
+    return 1 if choice.get("text") else 0
 
 
 def first_http_model(address: str, api_key: str | None) -> str:

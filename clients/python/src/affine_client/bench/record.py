@@ -7,10 +7,14 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Record:
-    """Times in seconds; `started` counts from the start of the run."""
+    """Times in seconds; `started` counts from the start of the run.
+
+    A piece is what arrives at once: one event or message with at least one token.
+    """
 
     started: float
     stamps: list[float] = field(default_factory=list)  # arrivals of pieces, since `started`
+    counts: list[int] = field(default_factory=list)  # tokens in each piece; as long as `stamps`
     prompt_tokens: int = 0
     output_tokens: int = 0
     error: str | None = None
@@ -18,6 +22,12 @@ class Record:
     @property
     def success(self) -> bool:
         return self.error is None
+
+    def note(self, arrived: float, tokens: int) -> None:
+        """A piece of `tokens` tokens came `arrived` seconds after `started`; none is no piece."""
+        if tokens > 0:
+            self.stamps.append(arrived)
+            self.counts.append(tokens)
 
     @property
     def first_token(self) -> float:
@@ -28,14 +38,26 @@ class Record:
         return self.stamps[-1]
 
     @property
-    def gaps(self) -> list[float]:
+    def pauses(self) -> list[float]:
+        """Seconds between neighbouring pieces, as a reader of the stream sees them."""
         return [
             later - earlier for earlier, later in zip(self.stamps, self.stamps[1:], strict=False)
         ]
 
     @property
+    def gaps(self) -> list[float]:
+        """Seconds between tokens: a piece of k tokens after a pause of t is k gaps of t / k.
+
+        Tokens of the first piece have no gaps: all of their time is in `first_token`.
+        """
+        return [
+            pause / tokens
+            for pause, tokens in zip(self.pauses, self.counts[1:], strict=True)
+            for _ in range(tokens)
+        ]
+
+    @property
     def time_per_token(self) -> float | None:
-        """Seconds for each output token after the first; None for an answer of one token."""
-        if self.output_tokens < 2:
-            return None
-        return (self.latency - self.first_token) / (self.output_tokens - 1)
+        """Seconds for each output token after the first piece; None if there is none."""
+        later = self.output_tokens - (self.counts[0] if self.counts else 1)
+        return (self.latency - self.first_token) / later if later > 0 else None

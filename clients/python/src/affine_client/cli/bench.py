@@ -67,7 +67,9 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         workload = _workload(arguments, client)
         caller: Caller = GrpcCaller(client, workload.model)
         if arguments.api == "http":
-            caller = HttpCaller(arguments.address, workload.model, arguments.api_key)
+            caller = HttpCaller(
+                arguments.address, workload.model, arguments.api_key, {"return_token_ids": True}
+            )
         _warm_up(workload, caller)
 
         def progress(done: int, records: list[Record]) -> None:

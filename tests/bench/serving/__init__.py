@@ -1,0 +1,1 @@
+"""Measures affine_server beside its peers: see tests/bench/README.md."""
