@@ -169,7 +169,6 @@ void Engine::StepAndCommit(const StepPlan& plan, StepReport* report) {
   report->model = after - before;
   report->observation = std::chrono::duration_cast<Clock::Duration>(
       std::chrono::duration<double>(model_.observation_seconds()));
-  scheduler_.NoteStep(std::chrono::duration<double>(report->model - report->observation).count());
   watch_.Collect(plan);
   CountTokens(plan, commit_.Apply(plan, results, after), report);
 }

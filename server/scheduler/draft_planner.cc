@@ -22,8 +22,9 @@ struct StepYield {
 
 }  // namespace
 
-DraftPlanner::DraftPlanner(const DraftOptions& options, BlockTables& tables)
-    : options_(options), tables_(tables) {
+DraftPlanner::DraftPlanner(const DraftOptions& options, BlockTables& tables,
+                           const StepTimeModel& step_times)
+    : options_(options), tables_(tables), step_times_(step_times) {
   if (options.max_tokens < 0) {
     throw std::invalid_argument("max_tokens of drafts is " + std::to_string(options.max_tokens) +
                                 "; it must be at least 0, which means no drafts");
@@ -50,9 +51,13 @@ void DraftPlanner::Guess(Sequence& sequence) const {
 
 void DraftPlanner::AddDrafts(StepPlan& plan, int32_t budget) {
   if (options_.max_tokens == 0) return;
-  const auto decodes =
-      static_cast<double>(std::ranges::count_if(plan.slices, &PlannedSlice::decode));
-  StepYield yield = {.tokens = decodes, .rows = cost_.fixed_rows() + decodes};
+  StepWork decodes;
+  for (const PlannedSlice& slice : plan.slices) {
+    if (slice.decode) decodes.AddDecode(slice.start, slice.count);
+  }
+  if (decodes.decode_tokens == 0) return;
+  const auto tokens = static_cast<double>(decodes.decode_tokens);
+  StepYield yield = {.tokens = tokens, .rows = step_times_.FixedDecodeTokens(decodes) + tokens};
   for (PlannedSlice& slice : plan.slices) {
     Sequence& sequence = *slice.sequence;
     if (!slice.decode || !sequence.may_draft) continue;
@@ -82,16 +87,6 @@ void DraftPlanner::Learn(Sequence& sequence, int32_t sampled) const {
     if (!hit) break;  // later guesses went on from a token that did not come
   }
   sequence.guesses.clear();
-}
-
-// Prompt tokens cost other than drafts: nothing is sampled after them.
-void DraftPlanner::NoteStep(const StepPlan& plan, double seconds) {
-  int32_t rows = 0;
-  for (const PlannedSlice& slice : plan.slices) {
-    if (!slice.decode) return;
-    rows += slice.count + slice.num_drafts;
-  }
-  cost_.Note(rows, seconds);
 }
 
 }  // namespace affine

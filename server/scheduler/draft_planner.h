@@ -5,8 +5,8 @@
 
 #include "server/scheduler/block_tables.h"
 #include "server/scheduler/sequence.h"
-#include "server/scheduler/step_cost.h"
 #include "server/scheduler/step_plan.h"
+#include "server/scheduler/step_time_model.h"
 
 namespace affine {
 
@@ -29,22 +29,21 @@ struct DraftOptions {
 /// begins to repeat itself is found out without trials. Not thread-safe.
 class DraftPlanner {
  public:
-  /// `tables` outlives this. Throws std::invalid_argument if the options contradict.
-  DraftPlanner(const DraftOptions& options, BlockTables& tables);
+  /// `tables` and `step_times` outlive this. Throws std::invalid_argument if the options
+  /// contradict.
+  DraftPlanner(const DraftOptions& options, BlockTables& tables, const StepTimeModel& step_times);
 
   /// Adds drafts to the plan's decodes, at most `budget` in all, in blocks that are free.
   void AddDrafts(StepPlan& plan, int32_t budget);
   /// The last `sampled` tokens of `sequence` are new: compares them with what was guessed.
   void Learn(Sequence& sequence, int32_t sampled) const;
-  /// How long the model took for the plan.
-  void NoteStep(const StepPlan& plan, double seconds);
 
  private:
   void Guess(Sequence& sequence) const;
 
   const DraftOptions options_;
   BlockTables& tables_;
-  StepCost cost_;
+  const StepTimeModel& step_times_;
 };
 
 }  // namespace affine

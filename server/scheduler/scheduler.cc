@@ -7,7 +7,7 @@
 namespace affine {
 
 Scheduler::Scheduler(const SchedulerOptions& options, BlockTables& tables)
-    : options_(options), tables_(tables), drafts_(options.drafts, tables) {
+    : options_(options), tables_(tables), drafts_(options.drafts, tables, step_times_) {
   if (options.max_num_seqs < 1) {
     throw std::invalid_argument("max_num_seqs is " + std::to_string(options.max_num_seqs) +
                                 "; it must be at least 1");

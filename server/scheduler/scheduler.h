@@ -39,7 +39,8 @@ class Scheduler {
   void Add(Sequence& sequence);
   /// Forgets the sequence, waiting or running, and frees its blocks.
   void Remove(Sequence& sequence);
-  /// The latest step took so long, all in all; later chunks are cut by what it teaches.
+  /// The latest step took so long, all in all; later chunks are cut, and drafts chosen, by what it
+  /// teaches.
   void Learn(double seconds);
   /// The next step, empty only if there are no sequences. Valid until the next call. Sequences of
   /// the plan may be removed before the step is committed. Drafts get what is left of budget and
@@ -54,8 +55,6 @@ class Scheduler {
   /// What the step computed of a running sequence does not count, nor does what it left in the
   /// cache: it waits, computes again what others can't find, and gets no drafts any more.
   void TakeBack(Sequence& sequence);
-  /// How long the model took for the latest plan, for the choice of drafts.
-  void NoteStep(double seconds) { drafts_.NoteStep(plan_, seconds); }
 
   const StepTimeModel& step_times() const { return step_times_; }
   const std::vector<Sequence*>& running() const { return running_; }
@@ -84,10 +83,10 @@ class Scheduler {
 
   const SchedulerOptions options_;
   BlockTables& tables_;
-  DraftPlanner drafts_;
   std::set<Sequence*, Rank> waiting_;
   std::vector<Sequence*> running_;  // in order of rank
   StepTimeModel step_times_;
+  DraftPlanner drafts_;
   std::vector<PrefillWish> wishes_;  // of the step being planned, in order of rank
   StepPlan plan_;
 };

@@ -87,4 +87,9 @@ int32_t StepTimeModel::PrefillWithin(double seconds, int32_t start) const {
   return tokens < kMost ? static_cast<int32_t>(tokens) : kMost;
 }
 
+double StepTimeModel::FixedDecodeTokens(const StepWork& work) const {
+  const double keys = static_cast<double>(work.decode_keys) / work.decode_tokens;
+  return costs_[kStep] / (costs_[kDecodeToken] + keys * costs_[kDecodeKey]);
+}
+
 }  // namespace affine

@@ -37,6 +37,9 @@ class StepTimeModel {
   /// The most tokens of a prompt from `start` on that are expected to make a step at most so much
   /// longer; 0 without time.
   int32_t PrefillWithin(double seconds, int32_t start) const;
+  /// How many tokens like those that `work` decodes, one at least, take as long as a step takes for
+  /// itself.
+  double FixedDecodeTokens(const StepWork& work) const;
 
  private:
   enum Part { kStep, kDecodeToken, kDecodeKey, kPrefillToken, kPrefillKey, kNumParts };

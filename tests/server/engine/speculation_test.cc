@@ -194,7 +194,7 @@ TEST_F(SpeculationTest, ARowThatCostsAWholeStepIsNotSpentOnGuesses) {
       clock_.Advance(fixed);
     };
     std::vector<Trial> trials;
-    for (int i = 0; i < 4; ++i) trials.push_back(Submit({0, 1, 2, 3, 4, 5, 6, 0, i}, 55));
+    for (int i = 0; i < 4; ++i) trials.push_back(Submit({0, 1, 2, 3, 4, 5, 6, 0, i}, 240));
     RunAll();
     for (const Trial& trial : trials) ExpectWhole(trial);
     return observer_.draft_tokens;

@@ -227,7 +227,7 @@ TEST_F(DraftPlannerTest, ContradictingOptionsAreRefusedWithTheirNamesAndValues) 
   BlockTables tables(pool, hasher_, false);
   const auto why = [&](DraftOptions options) -> std::string {
     try {
-      DraftPlanner(options, tables);
+      DraftPlanner(options, tables, StepTimeModel());
     } catch (const std::invalid_argument& error) {
       return error.what();
     }
@@ -259,12 +259,9 @@ class DraftYieldTest : public testing::Test {
   // Steps with 0 to 3 drafts for each decode take fixed + each * rows.
   void Measure(double fixed, double each) {
     for (int i = 0; i < 600; ++i) {
-      int32_t rows = 0;
-      for (PlannedSlice& slice : plan_.slices) {
-        slice.num_drafts = i % 4;
-        rows += 1 + slice.num_drafts;
-      }
-      planner_.NoteStep(plan_, fixed + each * rows);
+      StepWork work;
+      for (const PlannedSlice& slice : plan_.slices) work.AddDecode(slice.start, 1 + i % 4);
+      step_times_.Learn(work, fixed + each * static_cast<double>(work.decode_tokens));
     }
   }
 
@@ -279,7 +276,8 @@ class DraftYieldTest : public testing::Test {
   const PrefixHasher hasher_{{1, 2}};
   BlockPool pool_{1024, 4};
   BlockTables tables_{pool_, hasher_, false};
-  DraftPlanner planner_{{.max_tokens = 4}, tables_};
+  StepTimeModel step_times_;
+  DraftPlanner planner_{{.max_tokens = 4}, tables_, step_times_};
   std::deque<Sequence> sequences_;
   StepPlan plan_;
 };
