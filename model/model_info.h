@@ -11,7 +11,8 @@ namespace affine {
 
 struct ModelInfo {
   std::string architecture;  // "LlamaForCausalLM" or "Qwen2ForCausalLM"
-  std::string dtype;         // "float32" or "bfloat16": the type of weights and cache
+  std::string dtype;         // "float32" or "bfloat16": the type of the cache
+  std::string weights;       // of the linear layers: "float32", "bfloat16", "int8" or "int4"
   std::string device;        // "cpu"
   AttentionSpec attention;
   int32_t vocab_size = 0;

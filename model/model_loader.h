@@ -14,6 +14,8 @@ struct LoadOptions {
   std::string path;            // checkpoint folder, Hugging Face layout
   std::string device = "cpu";  // "cpu" or "cuda"
   std::string dtype = "auto";  // "auto" (as stored), "float32" or "bfloat16"
+  /// How weights are kept: "auto" (as dtype), "int8" or "int4", rounded while loading.
+  std::string weights = "auto";
   int32_t max_model_len = 0;   // 0: what the checkpoint allows
   int32_t block_size = 16;     // a multiple of 16, at most 256
   int64_t kv_cache_bytes = 0;  // bytes for the paged cache, at least one sequence of max_model_len

@@ -32,22 +32,25 @@ AttentionLayer::Columns::Columns(const ModelConfig& config) {
   query = 0;
   key = query + heads * config.head_dim;
   value = key + kv;
-  alpha = value + kv;
-  gate = alpha + (config.attention.affine ? PaddedWidth(heads) : 0);
-  end = gate;
-  if (config.attention.gate == Gate::kHeadwise) end += PaddedWidth(heads);
-  if (config.attention.gate == Gate::kElementwise) end += heads * config.head_dim;
+  gate = by_head = value + kv;
+  if (config.attention.gate == Gate::kElementwise) by_head += heads * config.head_dim;
+  alpha = end = by_head;
+  if (config.attention.affine) end += PaddedWidth(heads);
+  if (config.attention.gate == Gate::kHeadwise) {
+    gate = end;
+    end += PaddedWidth(heads);
+  }
 }
 
 AttentionLayer::AttentionLayer(const ModelConfig& config, const Checkpoint& checkpoint, int index,
-                               ElementType element, WorkerTeam& team)
+                               WeightFormat format, WorkerTeam& team)
     : index_(index),
       spec_(config.attention),
       shape_(ShapeOf(config)),
       hidden_stride_(PaddedWidth(config.hidden_size)),
       columns_(config),
-      input_(config.hidden_size, columns_.end, element),
-      output_(shape_.num_heads * shape_.head_dim, config.hidden_size, element),
+      input_(config.hidden_size, columns_.end, format, columns_.by_head),
+      output_(shape_.num_heads * shape_.head_dim, config.hidden_size, format),
       epilogue_(config.attention, shape_, ReadParams(config, checkpoint, index)) {
   const auto fuse = [&](int64_t column, const std::string& part) {
     input_.SetWeight(column, checkpoint.tensor(Name(index, part + ".weight")), team);

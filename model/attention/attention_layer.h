@@ -30,7 +30,7 @@ class AttentionLayer {
  public:
   /// Packs the tensors `model.layers.{index}.self_attn.*`.
   AttentionLayer(const ModelConfig& config, const Checkpoint& checkpoint, int index,
-                 ElementType element, WorkerTeam& team);
+                 WeightFormat format, WorkerTeam& team);
 
   /// Writes keys and values of all rows to the cache; then, for the rows of `kept` alone,
   /// residual += W_o attention(x). x [rows, hidden] is the layer's input after the input norm,
@@ -52,6 +52,9 @@ class AttentionLayer {
   // First columns of the parts of the fused input projection, multiples of 16.
   struct Columns {
     int64_t query, key, value, alpha, gate, end;
+    // What has one column for each head stays bfloat16 where weights are quantised: it weighs a
+    // whole head, and is a hundredth of the projection.
+    int64_t by_head;
     explicit Columns(const ModelConfig& config);
   };
 

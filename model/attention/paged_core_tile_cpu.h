@@ -46,9 +46,9 @@ struct PagedCoreCpu::Scratch {
 
   Scratch(const Kernels& kernels, ElementType element, int64_t rows, int64_t head_dim)
       : query(head_dim),
-        queries(kernels, element, rows, head_dim),
+        queries(kernels, FormatOf(element), rows, head_dim),
         scores(rows * kPartKeys),
-        weights(kernels, element, rows, kPartKeys),
+        weights(kernels, FormatOf(element), rows, kPartKeys),
         part(rows * head_dim),
         total(rows * head_dim),
         max(rows),

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "model/layers/pack_panel.h"
 #include "model/layers/tensor_values.h"
-#include "model/runtime/bfloat16.h"
 
 namespace affine {
 namespace {
@@ -20,33 +20,26 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
-Linear::Linear(int64_t in_features, int64_t out_features, ElementType element)
+Linear::Linear(int64_t in_features, int64_t out_features, WeightFormat format, int64_t plain_from)
     : in_features_(in_features),
-      element_(element),
+      format_(format),
       panels_(CeilDiv(out_features, kPanelWidth)),
-      depth_(element == ElementType::kBfloat16 ? in_features + in_features % 2 : in_features),
-      panel_bytes_(depth_ * kPanelWidth * ElementBytes(element)),
-      packed_(panels_ * panel_bytes_) {}
+      format_panels_(HasCodes(format) ? CeilDiv(plain_from, kPanelWidth) : panels_),
+      packed_(PanelOffset(panels_)) {}
+
+int64_t Linear::PanelOffset(int64_t panel) const {
+  const int64_t before = std::min(panel, format_panels_);
+  return before * PanelBytes(format_, in_features_) +
+         (panel - before) * PanelBytes(WeightFormat::kBfloat16, in_features_);
+}
 
 void Linear::SetWeight(int64_t first, const TensorView& weight, WorkerTeam& team) {
   const int64_t rows = weight.shape[0];
   char* packed = packed_.data();
   team.ParallelFor(CeilDiv(rows, kPanelWidth), [&](int64_t item, int) {
-    char* panel = packed + (first / kPanelWidth + item) * panel_bytes_;
-    const int64_t end = std::min(rows, (item + 1) * kPanelWidth);
-    for (int64_t row = item * kPanelWidth; row < end; ++row) {
-      const int64_t column = row - item * kPanelWidth;
-      const int64_t from = row * in_features_;
-      if (element_ == ElementType::kFloat32) {
-        float* to = reinterpret_cast<float*>(panel) + column;
-        for (int64_t i = 0; i < in_features_; ++i) to[i * kPanelWidth] = FloatAt(weight, from + i);
-        continue;
-      }
-      uint16_t* to = reinterpret_cast<uint16_t*>(panel) + 2 * column;
-      for (int64_t i = 0; i < in_features_; ++i) {
-        to[(i / 2) * 2 * kPanelWidth + i % 2] = Bfloat16At(weight, from + i);
-      }
-    }
+    const int64_t panel = first / kPanelWidth + item, row = item * kPanelWidth;
+    PackPanel(FormatOf(panel), weight, row, std::min(kPanelWidth, rows - row),
+              packed + PanelOffset(panel));
   });
 }
 
@@ -76,21 +69,40 @@ void Linear::Forward(const Call& call, const Kernels& kernels, WorkerTeam& team)
 
 void Linear::MultiplyPart(const Call& call, const Kernels& kernels, const Part& part) const {
   if (bias_.defined()) PrepareBias(call, part);
+  const int64_t before = std::clamp<int64_t>(format_panels_ - part.first_panel, 0, part.panels);
+  Part same_format = part;
+  same_format.panels = before;
+  if (before > 0) MultiplyPanels(call, kernels, same_format);
+  same_format.first_panel += before;
+  same_format.panels = part.panels - before;
+  if (before < part.panels) MultiplyPanels(call, kernels, same_format);
+}
+
+void Linear::MultiplyPanels(const Call& call, const Kernels& kernels, const Part& part) const {
   const char* panels[kPanelBlock];
-  for (int64_t p = 0; p < part.panels; ++p) {
-    panels[p] = packed_.data() + (part.first_panel + p) * panel_bytes_;
-  }
+  for (int64_t p = 0; p < part.panels; ++p)
+    panels[p] = packed_.data() + PanelOffset(part.first_panel + p);
+  const WeightFormat format = FormatOf(part.first_panel);
   MultiplyArgs args;
   args.a = call.x.row(part.first_row);
   args.a_stride = call.x.stride();
   args.rows = part.rows;
   args.panels = panels;
   args.num_panels = part.panels;
-  args.k = depth_;
+  args.k = PaddedDepth(format, in_features_);
   args.c = call.y + part.first_row * call.y_stride + part.first_panel * kPanelWidth;
   args.c_stride = call.y_stride;
   args.accumulate = call.accumulate || bias_.defined();
-  kernels.multiply(element_, args);
+  switch (format) {
+    case WeightFormat::kFloat32:
+      return kernels.multiply_f32(args);
+    case WeightFormat::kBfloat16:
+      return kernels.multiply_packed_bf16(args);
+    case WeightFormat::kInt8:
+      return kernels.multiply_int8({args, nullptr});
+    case WeightFormat::kInt4:
+      return kernels.multiply_int4({args, call.x.group_sums(part.first_row)});
+  }
 }
 
 // Sums start from the bias, or from y plus the bias.

@@ -3,12 +3,12 @@
 #include <string>
 
 namespace affine {
-Mlp::Mlp(const ModelConfig& config, const Checkpoint& checkpoint, int index, ElementType element,
+Mlp::Mlp(const ModelConfig& config, const Checkpoint& checkpoint, int index, WeightFormat format,
          WorkerTeam& team)
     : intermediate_(config.intermediate_size),
       up_column_(PaddedWidth(intermediate_)),
-      input_(config.hidden_size, 2 * up_column_, element),
-      output_(intermediate_, config.hidden_size, element) {
+      input_(config.hidden_size, 2 * up_column_, format),
+      output_(intermediate_, config.hidden_size, format) {
   const auto set = [&](Linear& linear, int64_t column, const std::string& part) {
     const std::string name = "model.layers." + std::to_string(index) + ".mlp." + part;
     linear.SetWeight(column, checkpoint.tensor(name + ".weight"), team);

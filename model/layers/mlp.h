@@ -12,7 +12,7 @@ namespace affine {
 class Mlp {
  public:
   /// Packs the tensors `model.layers.{index}.mlp.*`.
-  Mlp(const ModelConfig& config, const Checkpoint& checkpoint, int index, ElementType element,
+  Mlp(const ModelConfig& config, const Checkpoint& checkpoint, int index, WeightFormat format,
       WorkerTeam& team);
 
   struct Workspace {

@@ -5,7 +5,8 @@ namespace affine {
 CpuIsa DetectCpuIsa() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bf16"))
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bf16") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi"))
     return CpuIsa::kAvx512Bf16;
   if (__builtin_cpu_supports("avx512f")) return CpuIsa::kAvx512;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return CpuIsa::kAvx2;

@@ -44,6 +44,18 @@ struct MultiplyArgs {
   int64_t cut_stride = 0;  // in `panels`, from cut to cut
 };
 
+/// c[r, 16 p + j] (+)= a[r] times column j of panel p, a panel of codes q (see WeightFormat, which
+/// has the formulas of the weights). Each element is one chain over the groups g of the inputs, in
+/// ascending order, started from 0 or from c:
+///   int8: c = fma(scale, sum of a q, c)
+///   int4: c = fma(span, sum of a (1 + q / 16), c), then c = fma(least - span, sum of a, c)
+/// The sums of a group are chains as for bfloat16 panels, started from 0; the last one is
+/// `input_sums`. So weights are never rounded, and the bits are the same for any rows and panels.
+struct MultiplyCodesArgs {
+  MultiplyArgs product;     // k a multiple of kCodeDepth
+  const float* input_sums;  // int4: [rows, groups], see sum_groups; rows a_stride bytes apart
+};
+
 /// All functions are pure but for what they write, and safe to call from several threads. Vectors
 /// may have any length and alignment. Sums go over 16 lanes (element i in lane i mod 16), which are
 /// then added as a fixed tree.
@@ -51,6 +63,12 @@ struct Kernels {
   void (*multiply_f32)(const MultiplyArgs& args);
   /// Rows written by pack_bf16, bfloat16 panels.
   void (*multiply_packed_bf16)(const MultiplyArgs& args);
+
+  /// Rows written by pack_bf16, panels of codes.
+  void (*multiply_int8)(const MultiplyCodesArgs& args);
+  void (*multiply_int4)(const MultiplyCodesArgs& args);
+  /// sums [groups] = the sums of each kInt4Group numbers that pack_bf16 wrote, as lanes and a tree.
+  void (*sum_groups)(const void* packed, int64_t groups, float* sums);
 
   /// x [n] rounded to bfloat16, in the form that multiply_packed_bf16 reads: bfloat16, or float32
   /// where the processor can't multiply bfloat16. `packed` has packed_bf16_bytes for each number.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "model/runtime/kernels.h"
+#include "model/runtime/multiply_codes_impl.h"
 #include "model/runtime/multiply_impl.h"
 #include "model/runtime/simd.h"
 
@@ -117,6 +118,9 @@ void PackBf16(const float* x, int64_t n, void* packed) {
 constexpr Kernels kTable = {
     .multiply_f32 = Multiply<Float32Panels>,
     .multiply_packed_bf16 = Multiply<Bfloat16Panels>,
+    .multiply_int8 = MultiplyCodes<Int8Floats>,
+    .multiply_int4 = MultiplyCodes<Int4Floats>,
+    .sum_groups = SumGroups,
     .pack_bf16 = PackBf16,
     .packed_bf16_bytes = 4,
     .rms_norm = RmsNorm,

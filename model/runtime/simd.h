@@ -19,6 +19,9 @@
 namespace affine {
 namespace {
 
+// Four bits as the first of a float32's mantissa, under the exponent of 1.
+constexpr int kInt4Bit = 19, kInt4Mask = 15 << kInt4Bit, kInt4One = 0x3f800000;
+
 #if defined(__AVX512F__)
 
 struct Simd {
@@ -62,6 +65,20 @@ struct Simd {
     return _mm512_castsi512_ps(
         _mm512_and_si512(_mm512_loadu_si512(p), _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
   }
+  // 16 codes of a signed byte; what 16 codes of four bits at bit kBit of each word say: 1 + q / 16.
+  static V FromInt8(const int8_t* p) {
+    return _mm512_cvtepi32_ps(
+        _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  }
+  template <int kBit>
+  static V FromInt4(const uint32_t* p) {
+    __m512i bits = _mm512_loadu_si512(p);
+    if constexpr (kBit < kInt4Bit) bits = _mm512_slli_epi32(bits, kInt4Bit - kBit);
+    if constexpr (kBit > kInt4Bit) bits = _mm512_srli_epi32(bits, kBit - kInt4Bit);
+    constexpr int kAndOr = 0xea;  // (a & b) | c
+    return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(bits, _mm512_set1_epi32(kInt4Mask),
+                                                         _mm512_set1_epi32(kInt4One), kAndOr));
+  }
 };
 
 #elif defined(__AVX2__)
@@ -99,8 +116,25 @@ struct Simd {
   static V RoundToBf16(V v) { return {RoundHalf(v.lo), RoundHalf(v.hi)}; }
   static V FirstBf16(const uint16_t* p) { return {FirstHalf(p), FirstHalf(p + 16)}; }
   static V SecondBf16(const uint16_t* p) { return {SecondHalf(p), SecondHalf(p + 16)}; }
+  static V FromInt8(const int8_t* p) { return {Int8Half(p), Int8Half(p + 8)}; }
+  template <int kBit>
+  static V FromInt4(const uint32_t* p) {
+    return {Int4Half<kBit>(p), Int4Half<kBit>(p + 8)};
+  }
 
  private:
+  static __m256 Int8Half(const int8_t* p) {
+    return _mm256_cvtepi32_ps(
+        _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+  }
+  template <int kBit>
+  static __m256 Int4Half(const uint32_t* p) {
+    __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    if constexpr (kBit < kInt4Bit) bits = _mm256_slli_epi32(bits, kInt4Bit - kBit);
+    if constexpr (kBit > kInt4Bit) bits = _mm256_srli_epi32(bits, kBit - kInt4Bit);
+    bits = _mm256_and_si256(bits, _mm256_set1_epi32(kInt4Mask));
+    return _mm256_castsi256_ps(_mm256_or_si256(bits, _mm256_set1_epi32(kInt4One)));
+  }
   static __m256 Pow2Half(__m256 n) {  // n whole, in [-126, 127]
     const __m256i e = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
     return _mm256_castsi256_ps(_mm256_slli_epi32(e, 23));
@@ -190,6 +224,13 @@ struct Simd {
   }
   static V SecondBf16(const uint16_t* p) {
     return Each([&](int i) { return FromBfloat16(p[2 * i + 1]); });
+  }
+  static V FromInt8(const int8_t* p) {
+    return Each([&](int i) { return static_cast<float>(p[i]); });
+  }
+  template <int kBit>
+  static V FromInt4(const uint32_t* p) {
+    return Each([&](int i) { return 1.0f + static_cast<float>((p[i] >> kBit) & 15u) / 16.0f; });
   }
 };
 

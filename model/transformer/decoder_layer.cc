@@ -15,13 +15,13 @@ std::vector<float> ReadNorm(const Checkpoint& checkpoint, int index, const std::
 }  // namespace
 
 DecoderLayer::DecoderLayer(const ModelConfig& config, const Checkpoint& checkpoint, int index,
-                           ElementType element, WorkerTeam& team)
+                           WeightFormat format, WorkerTeam& team)
     : hidden_(config.hidden_size),
       epsilon_(static_cast<float>(config.rms_norm_eps)),
       input_norm_(ReadNorm(checkpoint, index, "input_layernorm")),
       post_attention_norm_(ReadNorm(checkpoint, index, "post_attention_layernorm")),
-      attention_(config, checkpoint, index, element, team),
-      mlp_(config, checkpoint, index, element, team) {}
+      attention_(config, checkpoint, index, format, team),
+      mlp_(config, checkpoint, index, format, team) {}
 
 void DecoderLayer::Forward(const AttentionBatch& batch, const AttentionBatch& kept,
                            CacheLayer cache, const DecoderParts& parts,

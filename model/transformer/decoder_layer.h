@@ -29,7 +29,7 @@ struct DecoderParts {
 class DecoderLayer {
  public:
   DecoderLayer(const ModelConfig& config, const Checkpoint& checkpoint, int index,
-               ElementType element, WorkerTeam& team);
+               WeightFormat format, WorkerTeam& team);
 
   /// workspace.residual [rows, hidden] in, [kept rows, hidden] out. All rows enter the cache;
   /// `kept` are the last ones of each slice, or `batch` itself.

@@ -1,5 +1,6 @@
 #include "model/transformer/memory_need.h"
 
+#include <algorithm>
 #include <string>
 
 #include "model/model_error.h"
@@ -11,6 +12,11 @@ namespace {
 std::string Mib(int64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 
 }  // namespace
+
+int64_t WeightBytes(int64_t parameters, WeightFormat format) {
+  constexpr int64_t kInputs = std::max(kInt8Group, kInt4Group);  // whole groups of both
+  return parameters * PanelBytes(format, kInputs) / (kInputs * kPanelWidth);
+}
 
 int64_t StepBytes(const ModelConfig& config, int64_t rows, int64_t length) {
   const int64_t heads = int64_t{config.num_heads} * config.head_dim;

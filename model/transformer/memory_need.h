@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "model/checkpoint/model_config.h"
+#include "model/runtime/weight_format.h"
 
 namespace affine {
 
@@ -16,6 +17,10 @@ struct MemoryNeed {
 
   int64_t total() const { return weights + cache + step; }
 };
+
+/// Bytes of `parameters` packed weights, group heads included. Paddings and what is small are left
+/// out.
+int64_t WeightBytes(int64_t parameters, WeightFormat format);
 
 /// Bytes of the buffers that are made once: a step's (StepWorkspace) at `rows` rows, logits, and
 /// rotary angles for `length` positions. Paddings and what is small are left out.

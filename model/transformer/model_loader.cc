@@ -16,10 +16,26 @@ ElementType ChooseElement(const LoadOptions& options, TensorDtype stored) {
   if (options.dtype == "float32") return ElementType::kFloat32;
   if (options.dtype == "bfloat16") return ElementType::kBfloat16;
   if (options.dtype == "auto") {
-    return stored == TensorDtype::kFloat32 ? ElementType::kFloat32 : ElementType::kBfloat16;
+    const bool as_stored = options.weights == "auto";  // integers take rows of bfloat16
+    return as_stored && stored == TensorDtype::kFloat32 ? ElementType::kFloat32
+                                                        : ElementType::kBfloat16;
   }
   throw ModelError("--dtype=" + options.dtype +
                    " is not there on the CPU; choose auto, float32 or bfloat16");
+}
+
+WeightFormat ChooseWeights(const LoadOptions& options, ElementType element) {
+  const bool floats = element == ElementType::kFloat32;
+  if (options.weights == "auto") return floats ? WeightFormat::kFloat32 : WeightFormat::kBfloat16;
+  if (options.weights != "int8" && options.weights != "int4") {
+    throw ModelError("--weights=" + options.weights + " is unknown; choose auto, int8 or int4");
+  }
+  if (floats) {
+    throw ModelError("--weights=" + options.weights +
+                     " multiplies rows of bfloat16 and can't go with --dtype=float32; leave "
+                     "--dtype out, or take --weights=auto");
+  }
+  return options.weights == "int8" ? WeightFormat::kInt8 : WeightFormat::kInt4;
 }
 
 void CheckDevice(const std::string& device) {
@@ -75,12 +91,13 @@ KvCacheShape PlanCache(const ModelConfig& config, const LoadOptions& options, El
   return shape;
 }
 
-ModelInfo Describe(const Checkpoint& checkpoint, const KvCacheShape& cache, int32_t length,
-                   const LoadOptions& options) {
+ModelInfo Describe(const Checkpoint& checkpoint, const KvCacheShape& cache, WeightFormat weights,
+                   int32_t length, const LoadOptions& options) {
   const ModelConfig& config = checkpoint.config();
   ModelInfo info;
   info.architecture = ArchitectureName(config.architecture);
   info.dtype = cache.element == ElementType::kFloat32 ? "float32" : "bfloat16";
+  info.weights = WeightFormatName(weights);
   info.device = options.device;
   info.attention = config.attention;
   info.vocab_size = config.vocab_size;
@@ -111,12 +128,13 @@ std::unique_ptr<LanguageModel> LoadLanguageModel(const LoadOptions& options) {
   CheckShape(checkpoint.config(), options.block_size);
   const int32_t length = ChooseLength(checkpoint.config(), options.max_model_len);
   TransformerModel::Plan plan;
+  plan.weights = ChooseWeights(options, element);
   plan.cache = PlanCache(checkpoint.config(), options, element, length);
-  CheckMemory({.weights = checkpoint.num_parameters() * ElementBytes(element),
+  CheckMemory({.weights = WeightBytes(checkpoint.num_parameters(), plan.weights),
                .cache = plan.cache.num_blocks * plan.cache.block_bytes(),
                .step = StepBytes(checkpoint.config(), options.max_batched_tokens, length)},
               AvailableMemory());
-  plan.info = Describe(checkpoint, plan.cache, length, options);
+  plan.info = Describe(checkpoint, plan.cache, plan.weights, length, options);
   plan.max_batched_tokens = options.max_batched_tokens;
   plan.isa = DetectCpuIsa();
   plan.num_threads = options.num_threads;

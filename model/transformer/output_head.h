@@ -26,7 +26,7 @@ class OutputHead {
   /// small.
   static constexpr int64_t kRowsAtOnce = 64;
 
-  OutputHead(const ModelConfig& config, const Checkpoint& checkpoint, ElementType element,
+  OutputHead(const ModelConfig& config, const Checkpoint& checkpoint, WeightFormat format,
              const Kernels& kernels, WorkerTeam& team);
 
   /// `residual` [rows, hidden] after the last layer, at a stride of PaddedWidth(hidden). Writes

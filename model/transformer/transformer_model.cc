@@ -25,18 +25,18 @@ TransformerModel::TransformerModel(Checkpoint checkpoint, const Plan& plan)
       core_(ShapeOf(checkpoint_.config()), plan.cache.element, kernels_, team_),
       embedding_(checkpoint_.tensor("model.embed_tokens.weight"), plan.cache.element) {
   const ModelConfig& config = checkpoint_.config();
-  const ElementType element = plan.cache.element;
+  const WeightFormat weights = plan.weights;
   for (int i = 0; i < config.num_layers; ++i) {
-    layers_.push_back(std::make_unique<DecoderLayer>(config, checkpoint_, i, element, team_));
+    layers_.push_back(std::make_unique<DecoderLayer>(config, checkpoint_, i, weights, team_));
     info_.weight_bytes += layers_.back()->weight_bytes();
     if (plan.progress) plan.progress((i + 1.0) / (config.num_layers + 1));
   }
-  head_ = std::make_unique<OutputHead>(config, checkpoint_, element, kernels_, team_);
+  head_ = std::make_unique<OutputHead>(config, checkpoint_, weights, kernels_, team_);
   info_.weight_bytes += head_->weight_bytes();
   if (plan.progress) plan.progress(1.0);
 
   const int64_t rows = max_batched_tokens_, dim = config.head_dim;
-  const auto packed = [&](int64_t width) { return PackedRows(kernels_, element, rows, width); };
+  const auto packed = [&](int64_t width) { return PackedRows(kernels_, weights, rows, width); };
   const auto floats = [](int64_t count) { return std::vector<float>(count); };
   const int64_t value_sums = config.attention.affine ? rows * config.num_kv_heads * dim : 0;
   workspace_ = std::make_unique<StepWorkspace>(StepWorkspace{

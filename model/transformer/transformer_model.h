@@ -20,6 +20,7 @@ class TransformerModel final : public LanguageModel {
   struct Plan {
     ModelInfo info;
     KvCacheShape cache;
+    WeightFormat weights = WeightFormat::kFloat32;
     int64_t max_batched_tokens = 0;
     CpuIsa isa = CpuIsa::kPortable;
     int num_threads = 0;

@@ -104,6 +104,7 @@ void App::StartServing(size_t index, LoadedModel loaded) {
                     {"architecture", info.architecture},
                     {"device", info.device},
                     {"dtype", info.dtype},
+                    {"weights", info.weights},
                     {"max_model_len", info.max_model_len},
                     {"cache_blocks", info.num_blocks},
                     {"block_size", info.block_size},

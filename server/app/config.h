@@ -13,6 +13,7 @@ struct Config {
   std::string served_model_name;  // NAME,... as given
   std::string device = "cpu";
   std::string dtype = "auto";
+  std::string weights = "auto";
   int64_t max_model_len = 0;  // tokens; 0: what the checkpoint allows
 
   std::string host = "127.0.0.1";

@@ -45,6 +45,7 @@ LoadOptions MakeLoadOptions(const Config& config, const ModelChoice& choice, siz
   options.path = choice.folder;
   options.device = config.device;
   options.dtype = config.dtype;
+  options.weights = config.weights;
   options.max_model_len = static_cast<int32_t>(config.max_model_len);
   options.block_size = static_cast<int32_t>(config.block_size);
   options.kv_cache_bytes =

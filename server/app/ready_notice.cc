@@ -20,8 +20,10 @@ std::string LoadTime(const ReadyNotice::Model& model) {
 }
 
 std::string Described(const ReadyNotice::Model& model) {
-  return model.name + " (" + model.info.architecture + ", " + model.info.dtype + ", " +
-         model.info.device + ")";
+  const ModelInfo& info = model.info;
+  std::string type = info.dtype;
+  if (info.weights != info.dtype) type += ", weights in " + info.weights;
+  return model.name + " (" + info.architecture + ", " + type + ", " + info.device + ")";
 }
 
 }  // namespace

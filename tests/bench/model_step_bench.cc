@@ -1,6 +1,6 @@
 // How long one step of a model takes, without scheduler and server.
 //
-//   model_step_bench MODEL [--benchmark_filter=...] [--dtype=auto] [--threads=0]
+//   model_step_bench MODEL [--benchmark_filter=...] [--dtype=auto] [--weights=auto] [--threads=0]
 //
 // Decode/S/C: one token of each of S sequences that have C tokens in the cache.
 // Observed/S/C: the same, with the attention's stability measured in every step.
@@ -64,13 +64,15 @@ int Run(int argc, char** argv) {
   std::vector<char*> args(argv, argv + argc);
   LoadOptions options;
   options.dtype = TakeFlag(args, "--dtype", "auto");
+  options.weights = TakeFlag(args, "--weights", "auto");
   options.num_threads = std::stoi(TakeFlag(args, "--threads", "0"));
   int count = static_cast<int>(args.size());
   benchmark::Initialize(&count, args.data());
   if (count != 2) {
     std::fprintf(
         stderr,
-        "usage: model_step_bench MODEL [--dtype=auto] [--threads=0] [flags of Google Benchmark]\n");
+        "usage: model_step_bench MODEL [--dtype=auto] [--weights=auto] [--threads=0] [flags of "
+        "Google Benchmark]\n");
     return 2;
   }
   options.path = args[1];
@@ -78,6 +80,7 @@ int Run(int argc, char** argv) {
   const std::unique_ptr<LanguageModel> model = LoadLanguageModel(options);
   benchmark::AddCustomContext("model", options.path);
   benchmark::AddCustomContext("dtype", model->info().dtype);
+  benchmark::AddCustomContext("weights", model->info().weights);
   Register(*model);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

@@ -36,6 +36,8 @@ Flags ParseFlags(int argc, char** argv) {
       flags.load.path = value;
     } else if (name == "--dtype") {
       flags.load.dtype = value;
+    } else if (name == "--weights") {
+      flags.load.weights = value;
     } else if (name == "--chunk") {
       flags.chunk = std::stoi(value);
     } else if (name == "--block_size") {
@@ -44,7 +46,8 @@ Flags ParseFlags(int argc, char** argv) {
       flags.load.num_threads = std::stoi(value);
     } else {
       throw ModelError(flag +
-                       " is unknown; there are --model --dtype --chunk --block_size --threads");
+                       " is unknown; there are --model --dtype --weights --chunk "
+                       "--block_size --threads");
     }
   }
   return flags;

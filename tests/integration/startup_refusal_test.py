@@ -184,6 +184,12 @@ def test_a_device_that_is_not_there(refused: Refused, tiny_model: Path) -> None:
     assert "cuda" in refusal.cause
 
 
+def test_integer_weights_for_float32(refused: Refused, tiny_model: Path) -> None:
+    refusal = refused("--port=0", f"--model={tiny_model}", "--dtype=float32", "--weights=int8")
+    assert refusal.code == CONFIG, refusal.cause
+    assert "--weights=int8" in refusal.cause and "--dtype=float32" in refusal.cause
+
+
 @pytest.mark.parametrize(
     ("flags", "named"),
     [
@@ -192,6 +198,7 @@ def test_a_device_that_is_not_there(refused: Refused, tiny_model: Path) -> None:
         (["--port=http"], ["port", "http"]),
         (["--port=65536"], ["port", "65536", "65535"]),
         (["--dtype=int3"], ["dtype", "int3", "bfloat16"]),
+        (["--weights=int3"], ["weights", "int3", "int8", "int4"]),
         (["--block_size=17"], ["block_size", "17"]),
     ],
 )

@@ -159,6 +159,7 @@ v1::ModelDescription DescriptionOf(const ServedModel& model, const std::string& 
   message.set_name(model.name);
   message.set_architecture(info.architecture);
   message.set_dtype(info.dtype);
+  message.set_weights(info.weights);
   message.set_device(info.device);
   v1::AttentionDescription& attention = *message.mutable_attention();
   attention.set_denominator(NameOf(info.attention.denominator));

@@ -18,7 +18,9 @@ ordered_json Describe(const ServedModel& model) {
           {"owned_by", "affine_serve"},
           {"root", model.name},
           {"parent", nullptr},
-          {"max_model_len", model.engine->info().max_model_len}};
+          {"max_model_len", model.engine->info().max_model_len},
+          {"dtype", model.engine->info().dtype},
+          {"weights", model.engine->info().weights}};
 }
 
 RouteAnswer ListModels(const ServedModels& models) {

@@ -3,12 +3,13 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "tests/model/layers/simple_quantised.h"
 #include "tests/support/tensor_source.h"
 
 namespace affine {
 namespace {
 
-class LinearTest : public testing::TestWithParam<ElementType> {
+class LinearTest : public testing::TestWithParam<WeightFormat> {
  protected:
   std::vector<float> Run(const Linear& linear, const std::vector<float>& x, int64_t rows,
                          CpuIsa isa = DetectCpuIsa(), int threads = 2) {
@@ -43,9 +44,10 @@ TEST_P(LinearTest, AgreesWithTorchInDoublePrecision) {
     return at::tensor(source.values()).view(shape);
   };
   at::Tensor w = tensor(weight, {out, in}), inputs = tensor(x, {rows, in});
-  if (GetParam() == ElementType::kBfloat16) {
-    w = w.to(at::kBFloat16);
-    inputs = inputs.to(at::kBFloat16);
+  if (GetParam() != WeightFormat::kFloat32) inputs = inputs.to(at::kBFloat16);
+  if (GetParam() == WeightFormat::kBfloat16) w = w.to(at::kBFloat16);
+  if (HasCodes(GetParam())) {
+    w = at::tensor(SimpleQuantised(GetParam(), weight.values(), in).Values()).view({out, in});
   }
   const at::Tensor expected =
       at::linear(inputs.to(at::kDouble), w.to(at::kDouble), tensor(bias, {out}).to(at::kDouble));
@@ -112,8 +114,68 @@ TEST_P(LinearTest, AccumulatesOntoAResidual) {
   for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], plain[i] + 2.0f, 1e-5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Elements, LinearTest,
-                         testing::Values(ElementType::kFloat32, ElementType::kBfloat16));
+class QuantisedLinearTest : public LinearTest {};
+
+TEST_P(QuantisedLinearTest, GivesTheBitsOfTheSimpleChainForOddSizesToo) {
+  for (const int64_t in : {1, 7, 31, 47, 64, 96, 130, 576}) {
+    const int64_t out = 150, rows = 9;
+    const TensorSource weight = TensorSource::Random({out, in}, 1, 0.1f),
+                       x = TensorSource::Random({rows, in}, 3),
+                       bias = TensorSource::Random({out}, 2);
+    Linear linear(in, out, GetParam());
+    linear.SetWeight(0, weight.view(), team_);
+    linear.SetBias(0, bias.view());
+    const SimpleQuantised simple(GetParam(), weight.values(), in);
+    for (CpuIsa isa : SupportedCpuIsas()) {
+      for (const int64_t some : {int64_t{1}, rows}) {
+        const std::vector<float> first(x.values().begin(), x.values().begin() + some * in);
+        const std::vector<float> y = Run(linear, first, some, isa);
+        for (int64_t r = 0; r < some; ++r) {
+          for (int64_t j = 0; j < out; ++j) {
+            EXPECT_EQ(y[r * linear.padded_out_features() + j],
+                      simple.Multiply(first.data() + r * in, j, bias.values()[j]))
+                << in << " inputs, row " << r << " of " << some << ", column " << j;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(LinearTest, ColumnsFromOneOnCanStayBfloat16) {
+  const int64_t in = 40;
+  const TensorSource first = TensorSource::Random({32, in}, 1),
+                     second = TensorSource::Random({20, in}, 2),
+                     x = TensorSource::Random({7, in}, 3);
+  Linear mixed(in, 52, GetParam(), 32), coded(in, 32, GetParam());
+  const bool floats = GetParam() == WeightFormat::kFloat32;
+  Linear plain(in, 20, floats ? WeightFormat::kFloat32 : WeightFormat::kBfloat16);
+  mixed.SetWeight(0, first.view(), team_);
+  mixed.SetWeight(32, second.view(), team_);
+  coded.SetWeight(0, first.view(), team_);
+  plain.SetWeight(0, second.view(), team_);
+  EXPECT_EQ(mixed.bytes(), coded.bytes() + plain.bytes());
+  const std::vector<float> both = Run(mixed, x.values(), 7), left = Run(coded, x.values(), 7);
+  std::vector<float> right(7 * 32);
+  PackedRows rows(KernelsFor(DetectCpuIsa()),
+                  floats ? WeightFormat::kFloat32 : WeightFormat::kBfloat16, 7, in);
+  for (int64_t r = 0; r < 7; ++r) rows.Set(r, x.values().data() + r * in, in);
+  plain.Forward({rows, 7, right.data(), 32}, KernelsFor(DetectCpuIsa()), team_);
+  for (int64_t r = 0; r < 7; ++r) {
+    for (int64_t j = 0; j < 32; ++j) {
+      EXPECT_EQ(both[r * 64 + j], left[r * 32 + j]);
+      EXPECT_EQ(both[r * 64 + 32 + j], right[r * 32 + j]);
+    }
+  }
+}
+
+constexpr auto kName = [](const auto& info) { return std::string(WeightFormatName(info.param)); };
+INSTANTIATE_TEST_SUITE_P(Formats, LinearTest,
+                         testing::Values(WeightFormat::kFloat32, WeightFormat::kBfloat16,
+                                         WeightFormat::kInt8, WeightFormat::kInt4),
+                         kName);
+INSTANTIATE_TEST_SUITE_P(Formats, QuantisedLinearTest,
+                         testing::Values(WeightFormat::kInt8, WeightFormat::kInt4), kName);
 
 }  // namespace
 }  // namespace affine

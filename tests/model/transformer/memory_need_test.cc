@@ -43,6 +43,22 @@ TEST(MemoryNeedTest, WhereNothingIsKnownNothingIsRefused) {
   EXPECT_EQ(ErrorOf({.weights = int64_t{1} << 60}, std::nullopt), "");
 }
 
+TEST(MemoryNeedTest, WeightBytesAreWhatLoadingPacksOrALittleLess) {
+  const TinyModel tiny({{"hidden_size", 256}, {"intermediate_size", 512}});
+  for (const auto& [weights, format] :
+       {std::pair("auto", WeightFormat::kFloat32), std::pair("int8", WeightFormat::kInt8),
+        std::pair("int4", WeightFormat::kInt4)}) {
+    LoadOptions options;
+    options.path = tiny.path();
+    options.kv_cache_bytes = 8 << 20;
+    options.weights = weights;
+    const ModelInfo info = LoadLanguageModel(options)->info();
+    const auto packed = static_cast<double>(info.weight_bytes);
+    EXPECT_NEAR(packed / static_cast<double>(WeightBytes(info.num_parameters, format)), 1.0, 0.03)
+        << weights;
+  }
+}
+
 int64_t AllocatedBytes() {
   const struct mallinfo2 info = mallinfo2();
   return static_cast<int64_t>(info.uordblks + info.hblkhd);

@@ -62,6 +62,20 @@ TEST(ModelLoaderTest, ConvertsToTheTypeThatWasAskedFor) {
   EXPECT_EQ(LoadLanguageModel(options)->info().dtype, "bfloat16");
 }
 
+TEST(ModelLoaderTest, IntegerWeightsMakeAllElseBfloat16) {
+  const TinyModel tiny;  // stored in float32
+  LoadOptions options = Options(tiny);
+  const ModelInfo plain = LoadLanguageModel(options)->info();
+  EXPECT_EQ(plain.weights, "float32");
+  options.weights = "int8";
+  const ModelInfo int8 = LoadLanguageModel(options)->info();
+  EXPECT_EQ(int8.weights, "int8");
+  EXPECT_EQ(int8.dtype, "bfloat16");
+  EXPECT_LT(int8.weight_bytes, plain.weight_bytes / 3);
+  options.weights = "int4";
+  EXPECT_LT(LoadLanguageModel(options)->info().weight_bytes, int8.weight_bytes * 2 / 3);
+}
+
 TEST(ModelLoaderTest, RefusesWhatIsNotThereWithAReason) {
   const TinyModel tiny;
   LoadOptions options = Options(tiny);
@@ -70,6 +84,13 @@ TEST(ModelLoaderTest, RefusesWhatIsNotThereWithAReason) {
   options = Options(tiny);
   options.dtype = "float16";
   EXPECT_THAT(ErrorOf(options), AllOf(HasSubstr("float16"), HasSubstr("bfloat16")));
+  options = Options(tiny);
+  options.weights = "int3";
+  EXPECT_THAT(ErrorOf(options), AllOf(HasSubstr("--weights=int3"), HasSubstr("int8 or int4")));
+  options.weights = "int4";
+  options.dtype = "float32";
+  EXPECT_THAT(ErrorOf(options), AllOf(HasSubstr("--weights=int4"), HasSubstr("--dtype=float32"),
+                                      HasSubstr("leave --dtype out")));
   options = Options(tiny);
   options.block_size = 24;
   EXPECT_THAT(ErrorOf(options), AllOf(HasSubstr("24"), HasSubstr("multiple of 16")));

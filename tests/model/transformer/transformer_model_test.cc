@@ -5,6 +5,7 @@
 #include <numeric>
 #include <random>
 #include <stdexcept>
+#include <string>
 
 #include "model/model_loader.h"
 #include "tests/support/tiny_model.h"
@@ -54,12 +55,18 @@ std::vector<int32_t> Blocks(int32_t first, int32_t count) {
   return blocks;
 }
 
+// The parameter is the type of the weights.
 class TransformerModelTest : public testing::TestWithParam<const char*> {
  protected:
+  static void ChooseType(LoadOptions& options) {
+    const bool integers = std::string(GetParam()).starts_with("int");
+    (integers ? options.weights : options.dtype) = GetParam();
+  }
+
   std::unique_ptr<LanguageModel> Load(int threads = 2, int32_t block_size = 16) {
     LoadOptions options;
     options.path = tiny_.path();
-    options.dtype = GetParam();
+    ChooseType(options);
     options.kv_cache_bytes = 8 << 20;
     options.num_threads = threads;
     options.block_size = block_size;
@@ -290,7 +297,7 @@ TEST_P(TransformerModelTest, WidthsThatFillNoWholePanelGiveTheSameBitsToo) {
   const TinyModel odd(narrow);
   LoadOptions options;
   options.path = odd.path();
-  options.dtype = GetParam();
+  ChooseType(options);
   options.kv_cache_bytes = 8 << 20;
   const auto model = LoadLanguageModel(options);
   const Sequence sequence{Prompt(40, 1), Blocks(0, 4)};
@@ -305,7 +312,8 @@ TEST_P(TransformerModelTest, MoreTokensThanWereLoadedForAreRefused) {
   EXPECT_THROW(model->Step({.copies = {}, .slices = std::span(&slice, 1)}), std::length_error);
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, TransformerModelTest, testing::Values("float32", "bfloat16"));
+INSTANTIATE_TEST_SUITE_P(Types, TransformerModelTest,
+                         testing::Values("float32", "bfloat16", "int8", "int4"));
 
 }  // namespace
 }  // namespace affine

@@ -37,6 +37,7 @@ TEST(FlagTableTest, HasTheFlagsThatThePeersHave) {
                            "port",
                            "device",
                            "dtype",
+                           "weights",
                            "max_model_len",
                            "kv_cache_gib",
                            "block_size",
@@ -155,6 +156,8 @@ TEST(FlagTableTest, BlockSizeIsAMultipleOf16) {
 TEST(FlagTableTest, ChoicesNameEachOther) {
   EXPECT_EQ(Problem("dtype", "bfloat16"), "");
   EXPECT_EQ(Problem("dtype", "float64"), "must be one of auto, float32, bfloat16");
+  EXPECT_EQ(Problem("weights", "int4"), "");
+  EXPECT_EQ(Problem("weights", "int3"), "must be one of auto, int8, int4");
   EXPECT_EQ(Problem("device", "tpu"), "must be one of cpu, cuda");
   EXPECT_EQ(Problem("log_level", "loud"), "must be one of debug, info, warning, error");
   EXPECT_EQ(Problem("log_format", ""), "must be one of auto, json, text");

@@ -21,12 +21,14 @@ TEST(PartOptionsTest, OneModelHasAllThreads) {
 TEST(PartOptionsTest, AModelIsLoadedWithItsShareOfTheCache) {
   Config config;
   config.threads = 4;
-  config.dtype = "float32";
+  config.dtype = "bfloat16";
+  config.weights = "int4";
   const LoadOptions options = MakeLoadOptions(config, {"a", "folder", 0.25}, 2, 1 << 20);
   EXPECT_EQ(options.path, "folder");
   EXPECT_EQ(options.kv_cache_bytes, 1 << 18);
   EXPECT_EQ(options.num_threads, 2);
-  EXPECT_EQ(options.dtype, "float32");
+  EXPECT_EQ(options.dtype, "bfloat16");
+  EXPECT_EQ(options.weights, "int4");
 }
 
 TEST(PartOptionsTest, TheActionDecidesWhetherALimitEndsRequests) {

@@ -12,6 +12,7 @@ ReadyNotice::Model Model(const std::string& name, double load_seconds) {
   ModelInfo info;
   info.architecture = "LlamaForCausalLM";
   info.dtype = "bfloat16";
+  info.weights = "bfloat16";
   info.device = "cpu";
   return {name, info, load_seconds};
 }
@@ -22,6 +23,12 @@ TEST(ReadyNoticeTest, SaysWhatIsServedWhere) {
   EXPECT_THAT(Notice().Text(),
               HasSubstr("affine_server 1.2.3 serves smol (LlamaForCausalLM, bfloat16, cpu) on "
                         "http://127.0.0.1:8000, gRPC and HTTP, loaded in 1.3 s\n"));
+}
+
+TEST(ReadyNoticeTest, NamesTheWeightsTypeWhereItIsAnother) {
+  ReadyNotice notice = Notice();
+  notice.models[0].info.weights = "int4";
+  EXPECT_THAT(notice.Text(), HasSubstr("smol (LlamaForCausalLM, bfloat16, weights in int4, cpu)"));
 }
 
 TEST(ReadyNoticeTest, ListsSeveralModelsAndTriesTheFirst) {

@@ -129,6 +129,7 @@ inline ModelInfo SmallModelInfo(const Tokenizer& tokenizer) {
   ModelInfo info;
   info.architecture = "LlamaForCausalLM";
   info.dtype = "float32";
+  info.weights = "float32";
   info.device = "cpu";
   info.vocab_size = tokenizer.vocab_size();
   info.max_model_len = 64;

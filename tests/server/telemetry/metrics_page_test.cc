@@ -39,6 +39,7 @@ class IdleEngine final : public CompletionEngine {
   IdleEngine() {
     info_.architecture = "LlamaForCausalLM";
     info_.dtype = "bfloat16";
+    info_.weights = "int8";
     info_.device = "cpu";
     info_.attention.affine = AffineScale{};
     info_.block_size = 16;
@@ -105,9 +106,9 @@ TEST(MetricsPageTest, NamesTheBuildAndTheModel) {
   const auto models = page.SeriesOf("affine_model_info");
   ASSERT_EQ(models.size(), 1u);
   for (const char* label :
-       {"architecture=\"LlamaForCausalLM\"", "dtype=\"bfloat16\"", "device=\"cpu\"",
-        "denominator=\"softmax\"", "alpha_activation=\"linear_clipping\"", "normalizer=\"visible\"",
-        "gate=\"none\"", "model_name=\"smol \\\"q\\\\4\\\"\""}) {
+       {"architecture=\"LlamaForCausalLM\"", "dtype=\"bfloat16\"", "weights=\"int8\"",
+        "device=\"cpu\"", "denominator=\"softmax\"", "alpha_activation=\"linear_clipping\"",
+        "normalizer=\"visible\"", "gate=\"none\"", "model_name=\"smol \\\"q\\\\4\\\"\""}) {
     EXPECT_NE(models[0].find(label), std::string::npos) << label << " in " << models[0];
   }
 }

@@ -110,3 +110,11 @@ class Model:
     bos_token_id: int | None
     server_version: str
     eos_token_ids: tuple[int, ...] = field(default=())
+    weights: str = ""  # of linear layers: a dtype, "int8" or "int4"; empty: an older server
+
+    @property
+    def precision(self) -> str:
+        """Type of the computation and, where it is another, of the weights."""
+        if self.weights in ("", self.dtype):
+            return self.dtype
+        return f"{self.dtype}, weights in {self.weights}"

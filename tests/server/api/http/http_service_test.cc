@@ -34,7 +34,7 @@ TEST_F(HttpServiceTest, ListsTheModels) {
   EXPECT_EQ(response.headers.at("content-type"), "application/json");
   EXPECT_EQ(json::parse(response.body), json::parse(R"({"object": "list", "data": [{"id": "tiny",
       "object": "model", "created": 1700000000, "owned_by": "affine_serve", "root": "tiny",
-      "parent": null, "max_model_len": 64}]})"));
+      "parent": null, "max_model_len": 64, "dtype": "float32", "weights": "float32"}]})"));
 }
 
 TEST_F(HttpServiceTest, DescribesOneModel) {

@@ -48,7 +48,7 @@ def _rows(model: Model) -> list[tuple[str, str]]:
         ("architecture", model.architecture),
         ("attention", model.attention.description),
         ("parameters", f"{model.num_parameters / 1e6:.1f} million"),
-        ("weights", f"{model.weight_bytes / _MIB:.0f} MiB, {model.dtype} on {model.device}"),
+        ("weights", f"{model.weight_bytes / _MIB:.0f} MiB, {model.precision} on {model.device}"),
         ("length", f"{model.max_model_len} tokens, prompt and output together"),
         ("vocabulary", f"{model.vocab_size} tokens"),
         ("layers", f"{model.num_layers}, hidden size {model.hidden_size}"),

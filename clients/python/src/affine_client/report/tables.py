@@ -57,7 +57,7 @@ def _facts_of(subject: Subject) -> dict[str, str]:
         "model": model.name,
         "architecture": model.architecture,
         "attention": model.attention.description,
-        "precision": model.dtype,
+        "precision": model.precision,
         "device": model.device,
         "parameters": f"{model.num_parameters:,}",
         "layers": f"{model.num_layers} of {model.num_heads} heads, {model.num_kv_heads} for keys "
