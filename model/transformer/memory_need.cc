@@ -13,9 +13,13 @@ std::string Mib(int64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >
 
 }  // namespace
 
-int64_t WeightBytes(int64_t parameters, WeightFormat format) {
-  constexpr int64_t kInputs = std::max(kInt8Group, kInt4Group);  // whole groups of both
-  return parameters * PanelBytes(format, kInputs) / (kInputs * kPanelWidth);
+int64_t WeightBytes(const ModelConfig& config, int64_t parameters, WeightFormat format) {
+  const auto bytes = [](int64_t count, WeightFormat kept) {
+    constexpr int64_t kInputs = std::max(kInt8Group, kInt4Group);  // whole groups of both
+    return count * PanelBytes(kept, kInputs) / (kInputs * kPanelWidth);
+  };
+  const int64_t head = int64_t{config.vocab_size} * config.hidden_size;
+  return bytes(parameters - head, format) + bytes(head, OutputHead::FormatBeside(format));
 }
 
 int64_t StepBytes(const ModelConfig& config, int64_t rows, int64_t length) {

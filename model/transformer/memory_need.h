@@ -18,9 +18,9 @@ struct MemoryNeed {
   int64_t total() const { return weights + cache + step; }
 };
 
-/// Bytes of `parameters` packed weights, group heads included. Paddings and what is small are left
-/// out.
-int64_t WeightBytes(int64_t parameters, WeightFormat format);
+/// Bytes of `parameters` packed weights, with layers in `format`, group heads included. Paddings
+/// and what is small are left out.
+int64_t WeightBytes(const ModelConfig& config, int64_t parameters, WeightFormat format);
 
 /// Bytes of the buffers that are made once: a step's (StepWorkspace) at `rows` rows, logits, and
 /// rotary angles for `length` positions. Paddings and what is small are left out.

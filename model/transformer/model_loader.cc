@@ -130,10 +130,11 @@ std::unique_ptr<LanguageModel> LoadLanguageModel(const LoadOptions& options) {
   TransformerModel::Plan plan;
   plan.weights = ChooseWeights(options, element);
   plan.cache = PlanCache(checkpoint.config(), options, element, length);
-  CheckMemory({.weights = WeightBytes(checkpoint.num_parameters(), plan.weights),
-               .cache = plan.cache.num_blocks * plan.cache.block_bytes(),
-               .step = StepBytes(checkpoint.config(), options.max_batched_tokens, length)},
-              AvailableMemory());
+  CheckMemory(
+      {.weights = WeightBytes(checkpoint.config(), checkpoint.num_parameters(), plan.weights),
+       .cache = plan.cache.num_blocks * plan.cache.block_bytes(),
+       .step = StepBytes(checkpoint.config(), options.max_batched_tokens, length)},
+      AvailableMemory());
   plan.info = Describe(checkpoint, plan.cache, plan.weights, length, options);
   plan.max_batched_tokens = options.max_batched_tokens;
   plan.isa = DetectCpuIsa();

@@ -6,17 +6,17 @@
 
 namespace affine {
 
-OutputHead::OutputHead(const ModelConfig& config, const Checkpoint& checkpoint, WeightFormat format,
+OutputHead::OutputHead(const ModelConfig& config, const Checkpoint& checkpoint, WeightFormat layers,
                        const Kernels& kernels, WorkerTeam& team)
     : hidden_(config.hidden_size),
       vocab_size_(config.vocab_size),
       epsilon_(static_cast<float>(config.rms_norm_eps)),
       norm_(Floats(checkpoint.tensor("model.norm.weight"))),
-      projection_(config.hidden_size, config.vocab_size, format),
+      projection_(config.hidden_size, config.vocab_size, FormatBeside(layers)),
       kernels_(kernels),
       team_(team),
       normed_rows_(team.size() * hidden_),
-      normed_(kernels, format, kRowsAtOnce, hidden_),
+      normed_(kernels, FormatBeside(layers), kRowsAtOnce, hidden_),
       logits_(kRowsAtOnce * projection_.padded_out_features()) {
   // In place, since copies would lose the memory that each has reserved.
   samplers_.reserve(team.size());

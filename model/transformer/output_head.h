@@ -26,7 +26,13 @@ class OutputHead {
   /// small.
   static constexpr int64_t kRowsAtOnce = 64;
 
-  OutputHead(const ModelConfig& config, const Checkpoint& checkpoint, WeightFormat format,
+  /// How the projection is kept where layers are in `layers`: int4 would cost more here than in all
+  /// layers together, so it is int8.
+  static WeightFormat FormatBeside(WeightFormat layers) {
+    return layers == WeightFormat::kInt4 ? WeightFormat::kInt8 : layers;
+  }
+
+  OutputHead(const ModelConfig& config, const Checkpoint& checkpoint, WeightFormat layers,
              const Kernels& kernels, WorkerTeam& team);
 
   /// `residual` [rows, hidden] after the last layer, at a stride of PaddedWidth(hidden). Writes

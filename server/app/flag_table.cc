@@ -47,8 +47,8 @@ void FlagTable::AddModelFlags() {
       "auto|float32|bfloat16", "Type of weights and cache. auto: as the checkpoint stores them.");
   Add(kModel, TextFlag("weights", &Config::weights, {"auto", "int8", "int4"}), "auto|int8|int4",
       "How the linear layers' weights are kept. auto: as --dtype says. int8, int4: rounded while "
-      "loading, to about half or a third of the bytes of bfloat16; everything else is then "
-      "bfloat16.");
+      "loading, to about half or a third of the bytes of bfloat16; int4 keeps the output "
+      "projection in int8. Everything else is then bfloat16.");
   Add(kModel,
       IntegerFlag("max_model_len", &Config::max_model_len,
                   {0, 16'777'216, "0 and auto take what the checkpoint allows", true, false}),
