@@ -78,6 +78,7 @@ class DecodeBeside:
     load: Load
     prompt_tokens: int
     output_tokens: int  # of the decode at most: more than it gets to while the load runs
+    bound_ms: float  # --max_decode_stall_ms of ours, its default
 
     def run(
         self, server: RunningServer, vocab_size: int, seed: str, progress: Progress
@@ -89,7 +90,8 @@ class DecodeBeside:
             closed_loop(server.caller, Prompts(self.load, vocab_size, seed), progress)
         finally:
             decode.stop()
-        return {"longest_stall_ms": 1e3 * decode.longest_pause()}
+        stall_ms = 1e3 * decode.longest_pause()
+        return {"longest_stall_ms": stall_ms, "stall_over_bound": stall_ms / self.bound_ms}
 
 
 def closed_loop(caller: HttpCaller, prompts: Prompts, progress: Progress) -> dict[str, float]:

@@ -22,6 +22,7 @@ _FIGURES = {
     "warm_ms": "first token, warm ms",
     "warm_over_cold": "first token, warm over cold",
     "longest_stall_ms": "longest stall, ms",
+    "stall_over_bound": "longest stall over --max_decode_stall_ms",
     "wall_over_model": "wall time over model time",
     "step_over_model": "step time over model time",
 }

@@ -12,6 +12,7 @@ SERVED_NAME = "served"
 PORT = "{port}"  # in a command, for the port that the process is given
 
 AFFINE, SOFTMAX = "affine_server", "affine_server softmax"
+NO_SPECULATION = "affine_server, no speculation"
 INT8, INT4 = "affine_server int8", "affine_server int4"
 LLAMA, LLAMA_LONG = "llama-server", "llama-server long"
 LLAMA_Q8, LLAMA_Q4 = "llama-server q8_0", "llama-server q4_0"
@@ -46,6 +47,7 @@ def server_kinds(
     kinds = [
         _affine(AFFINE, binary, model),
         _affine(SOFTMAX, binary, plain_model),
+        _affine(NO_SPECULATION, binary, model, "--speculative_tokens=0"),
         _affine(INT8, binary, model, "--weights=int8"),
         _affine(INT4, binary, model, "--weights=int4"),
     ]
