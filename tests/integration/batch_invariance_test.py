@@ -98,22 +98,12 @@ def assert_was_company(server: ServerProcess, requests: list[Asked]) -> None:
     assert left / 4 <= aborted <= left  # some are done before the server sees that nobody reads
 
 
+@pytest.mark.parametrize("count", [60, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("dtype", CACHES)
-def test_sixty_answers_of_a_small_model_are_the_same_in_company(
-    servers: Servers, small_model: Path, dtype: str
+def test_answers_of_a_small_model_are_the_same_in_company(
+    servers: Servers, small_model: Path, dtype: str, count: int
 ) -> None:
-    requests = mixed_requests(60, SMALL_VOCAB, seed=1)
-    assert_company_changes_nothing(
-        servers, small_model, requests, CACHES[dtype], f"--dtype={dtype}"
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", CACHES)
-def test_a_thousand_answers_of_a_small_model_are_the_same_in_company(
-    servers: Servers, small_model: Path, dtype: str
-) -> None:
-    requests = mixed_requests(1000, SMALL_VOCAB, seed=2)
+    requests = mixed_requests(count, SMALL_VOCAB, seed=1 if count == 60 else 2)
     assert_company_changes_nothing(
         servers, small_model, requests, CACHES[dtype], f"--dtype={dtype}"
     )
