@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from affine_client.cli.exposition import Exposition
+from affine_client.exposition import Exposition
 from command_line import CommandLine
 from fake_http import METRICS, FakeHttp
 

@@ -34,6 +34,7 @@ class FakeService(completion_pb2_grpc.CompletionServiceServicer):
         self.failures: deque[Failure] = deque()  # each call first takes one of these, if any
         self.fail_after_first_chunk: Failure | None = None
         self.hold_after_first_chunk = False  # until the caller cancels
+        self.streaming = threading.Event()  # a stream has begun
         self.cancelled = threading.Event()
         self.served = {"fake": True, "plain": False}  # names, and whether with affine scaling
         self.knows_stability = True  # an older server passes over the fields, and has no method
@@ -71,6 +72,7 @@ class FakeService(completion_pb2_grpc.CompletionServiceServicer):
     def StreamComplete(self, request, context):
         self._arrive(request, context)
         context.add_callback(self.cancelled.set)
+        self.streaming.set()
         for index, chunk in enumerate(self._answer(request)):
             yield chunk
             if index == 0 and self.fail_after_first_chunk:

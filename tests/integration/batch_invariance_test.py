@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from affine_client.cli.exposition import Exposition
+from affine_client.exposition import Exposition
 from http_api import HttpApi
 from mixed_load import LONGEST, Answer, Asked, alone, in_company, mixed_requests
 from server_process import ServerProcess

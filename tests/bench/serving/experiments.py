@@ -8,9 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from affine_client.bench.callers import HttpCaller
-from affine_client.bench.closed_loop import run_closed_loop
-from affine_client.bench.record import Record
+from serving.asker import Asker
 from serving.figures import load_figures, medians, overhead_figures
 from serving.load import Load, Prompts, random_ids
 from serving.running_server import RunningServer
@@ -36,7 +34,7 @@ class Throughput:
         self, server: RunningServer, vocab_size: int, seed: str, progress: Progress
     ) -> dict[str, float]:
         before = server.step_times()
-        figures = closed_loop(server.caller, Prompts(self.load, vocab_size, seed), progress)
+        figures = closed_loop(server.asker, Prompts(self.load, vocab_size, seed), progress)
         after = server.step_times()
         if before and after:
             figures |= overhead_figures(before, after, figures["duration_s"])
@@ -60,12 +58,12 @@ class SharedPrefix:
         for _ in range(self.probes):
             prefix = random_ids(draw, self.prefix_tokens, vocab_size)
             cold, warm = (
-                first_token_ms(server.caller, [*prefix, *rest], progress)
+                first_token_ms(server.asker, [*prefix, *rest], progress)
                 for rest in self._endings(draw, vocab_size)
             )
             pairs.append({"cold_ms": cold, "warm_ms": warm, "warm_over_cold": warm / cold})
         prompts = Prompts(self.load, vocab_size, seed, tuple(prefix))
-        return {**closed_loop(server.caller, prompts, progress), **medians(pairs)}
+        return {**closed_loop(server.asker, prompts, progress), **medians(pairs)}
 
     def _endings(self, draw: random.Random, vocab_size: int) -> list[list[int]]:
         return [random_ids(draw, self.load.prompt_tokens, vocab_size) for _ in range(2)]
@@ -84,31 +82,25 @@ class DecodeBeside:
         self, server: RunningServer, vocab_size: int, seed: str, progress: Progress
     ) -> dict[str, float]:
         prompt = random_ids(random.Random(f"decode {seed}"), self.prompt_tokens, vocab_size)
-        decode = SteadyDecode(server.caller, prompt, self.output_tokens)
+        decode = SteadyDecode(server.asker, prompt, self.output_tokens)
         decode.wait_first()
         try:
-            closed_loop(server.caller, Prompts(self.load, vocab_size, seed), progress)
+            closed_loop(server.asker, Prompts(self.load, vocab_size, seed), progress)
         finally:
             decode.stop()
         stall_ms = 1e3 * decode.longest_pause()
         return {"longest_stall_ms": stall_ms, "stall_over_bound": stall_ms / self.bound_ms}
 
 
-def closed_loop(caller: HttpCaller, prompts: Prompts, progress: Progress) -> dict[str, float]:
-    seen = 0
-
-    def tell(done: int, _: list[Record]) -> None:
-        nonlocal seen
-        progress(done - seen)
-        seen = done
-
-    records, duration = run_closed_loop(prompts, prompts.load.concurrency, caller, tell)
+def closed_loop(asker: Asker, prompts: Prompts, progress: Progress) -> dict[str, float]:
+    records, duration = asker.closed_loop(
+        prompts.prompts(), prompts.output_tokens, prompts.load.concurrency, lambda _: progress(1)
+    )
     return load_figures(records, duration)
 
 
-def first_token_ms(caller: HttpCaller, prompt: list[int], progress: Progress) -> float:
+def first_token_ms(asker: Asker, prompt: list[int], progress: Progress) -> float:
     """Of a request that is alone."""
-    record = Record(started=0.0)
-    caller(prompt, 1, record)
+    record = asker.one(prompt, 1)
     progress(1)
     return load_figures([record], 1.0)["first_token_p50_ms"]

@@ -26,7 +26,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Prompts:
-    """A load's prompts for one seed, in the shape that run_closed_loop takes."""
+    """A load's prompts for one seed."""
 
     load: Load
     vocab_size: int

@@ -90,7 +90,7 @@ class Measurement:
     def _warm_up(self, server: RunningServer, visit: Visit) -> None:
         prompts = Prompts(WARM_UP, self._vocab_size, f"warm-up {visit.repeat}")
         try:
-            closed_loop(server.caller, prompts, lambda _: None)
+            closed_loop(server.asker, prompts, lambda _: None)
         except RunFailed as problem:
             raise ServerRefused(f"warm-up: {problem}") from None
 

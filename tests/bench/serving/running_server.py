@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
-from affine_client.bench.callers import HttpCaller
-from affine_client.cli.exposition import Exposition
+from affine_client.exposition import Exposition
+from serving.asker import Asker
 from serving.figures import StepTimes
 from serving.server_kinds import PORT, SERVED_NAME, ServerKind
 
@@ -27,14 +27,14 @@ class ServerRefused(Exception):
 
 
 class RunningServer:
-    """Ready when constructed. One thread at a time, but for `caller`, which is thread-safe."""
+    """Ready when constructed. One thread at a time, but for `asker`, which is thread-safe."""
 
     def __init__(self, kind: ServerKind, log_file: Path) -> None:
         self.kind = kind
         self._log_file = log_file
         port = _free_port()
         self.address = f"127.0.0.1:{port}"
-        self.caller = HttpCaller(self.address, SERVED_NAME, None, kind.fields)
+        self.asker = Asker(self.address, SERVED_NAME, kind.fields)
         with log_file.open("wb") as log:
             self._process = subprocess.Popen(
                 [word.replace(PORT, str(port)) for word in kind.command],

@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
-import time
+from dataclasses import dataclass, field
 
-from affine_client.bench.callers import HttpCaller, note_event
 from affine_client.bench.record import Record
+from serving.asker import Asker
 from serving.figures import RunFailed
+
+
+@dataclass
+class _Watched(Record):
+    begun: threading.Event = field(default_factory=threading.Event)
+
+    def note(self, arrived: float, tokens: int) -> None:
+        super().note(arrived, tokens)
+        if self.stamps:
+            self.begun.set()
 
 
 class SteadyDecode:
     """One stream in a thread of its own, read until it is told to stop."""
 
-    def __init__(self, caller: HttpCaller, prompt: list[int], output_tokens: int) -> None:
-        self._record = Record(started=0.0)
-        self._begun = threading.Event()  # the first token, or the end without one
-        self._stopping = threading.Event()
+    def __init__(self, asker: Asker, prompt: list[int], output_tokens: int) -> None:
+        self._record = _Watched(started=0.0)
         self._ended_early = False
-        self._thread = threading.Thread(target=self._read, args=(caller, prompt, output_tokens))
+        self._loop = asyncio.new_event_loop()
+        self._work = self._loop.create_task(asker.ask(prompt, output_tokens, self._record))
+        self._thread = threading.Thread(target=self._read)
         self._thread.start()
 
     def wait_first(self) -> None:
-        self._begun.wait()
+        """Returns at the first token, or at the end without one."""
+        self._record.begun.wait()
 
     def stop(self) -> None:
-        """Hangs up after the next event; a server that is full of prompts may take its time."""
-        self._stopping.set()
+        """Hangs up."""
+        with contextlib.suppress(RuntimeError):  # it has ended, and its loop is closed
+            self._loop.call_soon_threadsafe(self._work.cancel)
         self._thread.join()
 
     def longest_pause(self) -> float:
@@ -41,18 +54,14 @@ class SteadyDecode:
             )
         return max(self._record.pauses)
 
-    def _read(self, caller: HttpCaller, prompt: list[int], output_tokens: int) -> None:
-        sent = time.perf_counter()
+    def _read(self) -> None:
         try:
-            with contextlib.closing(caller.events(prompt, output_tokens)) as events:
-                for event in events:
-                    note_event(event, time.perf_counter() - sent, self._record)
-                    if self._record.stamps:
-                        self._begun.set()
-                    if self._stopping.is_set():
-                        return
+            self._loop.run_until_complete(self._work)
             self._ended_early = True
+        except asyncio.CancelledError:
+            pass  # as `stop` wants it
         except Exception as problem:  # told by longest_pause, in the thread that asks
             self._record.error = f"{type(problem).__name__}: {problem}"
         finally:
-            self._begun.set()
+            self._loop.close()
+            self._record.begun.set()

@@ -1,1 +1,1 @@
-"""A closed-loop load test: a set of callers, each sending its next request after an answer."""
+"""The load test of `affine bench`."""

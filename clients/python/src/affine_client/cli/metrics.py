@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from http.client import HTTPConnection, HTTPException
 from typing import Any
 
-from affine_client.cli.exposition import Exposition
 from affine_client.cli.terminal import Terminal
-from affine_client.errors import AffineError, Unavailable
-
-_TIMEOUT_S = 10.0
+from affine_client.errors import AffineError
+from affine_client.exposition import Exposition
+from affine_client.http_get import fetch_page
 
 _FINISHED = ("affine_requests_finished_total", "vllm:request_success_total")
 
@@ -44,7 +42,7 @@ def add_parser(commands: Any, connection: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
-    page = _fetch(arguments.address, arguments.api_key)
+    page = fetch_page(arguments.address, "/metrics", arguments.api_key)
     if arguments.raw:
         terminal.write(page)
         return 0
@@ -55,22 +53,6 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         )
     terminal.table(("figure", "value", "meaning"), rows)
     return 0
-
-
-def _fetch(address: str, api_key: str | None) -> str:
-    connection = HTTPConnection(address, timeout=_TIMEOUT_S)
-    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    try:
-        connection.request("GET", "/metrics", headers=headers)
-        answer = connection.getresponse()
-        body = answer.read().decode("utf-8", "replace")
-    except (OSError, HTTPException) as problem:
-        raise Unavailable(f"no answer to GET /metrics ({problem})") from None
-    finally:
-        connection.close()
-    if answer.status != 200:
-        raise AffineError(f"GET http://{address}/metrics: {answer.status} {answer.reason}")
-    return body
 
 
 def _names(stem: str) -> tuple[str, str]:

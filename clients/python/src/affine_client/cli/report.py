@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from affine_client.address import server_address
 from affine_client.answers import Model
+from affine_client.cli.output_file import check_folder
 from affine_client.cli.terminal import Terminal
 from affine_client.client import Client
 from affine_client.errors import AffineError
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     text = read_text(arguments.text_file)
     target = arguments.out or (None if arguments.json else _PAGE)
     for file in (target, arguments.json):
-        _check_folder(file)
+        check_folder(file)
     if target and find_spec("matplotlib") is None:
         raise AffineError(
             "the page is drawn with matplotlib, which is not installed: "
@@ -162,16 +162,6 @@ def _address(text: str) -> str:
         return server_address(text)
     except ValueError as problem:
         raise AffineError(f"--compare-server: {problem}") from None
-
-
-def _check_folder(file: Path | None) -> None:
-    """Raises AffineError, before any request, when `file` could not be written."""
-    if file and file.is_dir():
-        raise AffineError(f"{file} is a folder; name a file in it")
-    if file and not file.parent.is_dir():
-        raise AffineError(f"{file}: there is no folder {file.parent}; make it first")
-    if file and not os.access(file if file.exists() else file.parent, os.W_OK):
-        raise AffineError(f"{file} cannot be written; name a file elsewhere")
 
 
 def _show_remarks(subjects: tuple[Subject, ...], terminal: Terminal) -> None:

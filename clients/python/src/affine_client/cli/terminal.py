@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import Any, TextIO
@@ -26,6 +27,7 @@ class Terminal:
         self._out = out or sys.stdout
         self._err = err or sys.stderr
         self._source = source or sys.stdin
+        self._drawn = 0.0  # when the bar was, by the monotonic clock
 
     def text_of(self, argument: str, name: str) -> str:
         """`argument`, or for "-" all of stdin. Raises InvalidArgument if that is not UTF-8."""
@@ -67,10 +69,15 @@ class Terminal:
             text = "  ".join(padded).rstrip()
             self.line(self._styled(text, _BOLD, self._out) if heads and index == 0 else text)
 
-    def progress(self, done: int, total: int, remark: str) -> None:
-        """Redraws a bar on stderr's line; shows nothing where stderr is no terminal."""
+    def progress(self, done: int, total: int, remark: str, *, seldom: bool = False) -> None:
+        """Redraws a bar on stderr's line; shows nothing where stderr is no terminal. `seldom` skips
+        what comes within a tenth of a second of the last."""
         if not self._err.isatty():
             return
+        now = time.monotonic()
+        if seldom and now < self._drawn + 0.1:
+            return
+        self._drawn = now
         width = 30
         filled = width * done // max(total, 1)
         bar = "█" * filled + "░" * (width - filled)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from affine_client.pages.picture import Picture
 from affine_client.report import head_pictures, layer_pictures, weight_sum_picture
-from affine_client.report.picture import Picture
 from affine_client.report.subject import Subject
 
 _ANALYSES = (

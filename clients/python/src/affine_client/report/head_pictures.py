@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 
 from affine_client.head_means import every_cell, head_means, worst_heads
+from affine_client.pages.picture import Picture
+from affine_client.pages.svg import draw
 from affine_client.report.charts import HeatMap, heat_maps
-from affine_client.report.drawing import draw
-from affine_client.report.picture import Picture
 from affine_client.report.subject import Subject
 from affine_client.stability import AttentionHeads, Matrix
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 from affine_client.head_means import head_means, layer_cells
+from affine_client.pages.picture import Picture
+from affine_client.pages.svg import draw
 from affine_client.report.charts import Line, lines_over_layers
-from affine_client.report.drawing import draw
-from affine_client.report.picture import Picture
 from affine_client.report.subject import Subject
 
 _INCHES = (9.0, 3.6)

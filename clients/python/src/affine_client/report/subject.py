@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from affine_client.pages.document import printable
 from affine_client.report.measurement import Measurement
 
 _LONGEST_IN_PICTURES = 48
@@ -33,8 +34,3 @@ def subjects_of(measurements: Sequence[Measurement]) -> tuple[Subject, ...]:
     return tuple(
         Subject(letter, alone, one) for letter, one in zip("AB", measurements, strict=False)
     )
-
-
-def printable(text: str) -> str:
-    """`text` with U+FFFD for control characters and others that show nothing."""
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from affine_client.head_means import weight_sum_shares
+from affine_client.pages.picture import Picture
+from affine_client.pages.svg import draw
 from affine_client.report.charts import histogram
-from affine_client.report.drawing import draw
-from affine_client.report.picture import Picture
 from affine_client.report.subject import Subject
 
 _INCHES = (9.0, 3.6)

@@ -1,4 +1,4 @@
-"""One analysis of the report: its picture, and the words beside it."""
+"""One analysis of a page: its picture, and the words beside it."""
 
 from __future__ import annotations
 
