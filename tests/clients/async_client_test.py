@@ -9,7 +9,8 @@ from typing import Any
 import grpc
 import pytest
 from affine_client import AsyncClient, Busy, Client, DeadlineExceeded, InvalidArgument, join
-from fake_service import Failure, FakeServer, FakeService
+from fake_service import READY_SERVICE, Failure, FakeServer, FakeService
+from grpc_health.v1 import health_pb2
 
 FULL = Failure(grpc.StatusCode.RESOURCE_EXHAUSTED, "the queue is full", "1")
 
@@ -117,5 +118,15 @@ def test_errors_are_typed(server: FakeServer, service: FakeService) -> None:
         with pytest.raises(DeadlineExceeded):
             async for _ in client.stream("x", max_tokens=2, timeout=0.2):
                 pass
+
+    run(server, body)
+
+
+def test_wait_ready_returns_when_completions_are_served(server: FakeServer) -> None:
+    async def body(client: AsyncClient) -> None:
+        await client.wait_ready(timeout=10)
+        server.health.set(READY_SERVICE, health_pb2.HealthCheckResponse.NOT_SERVING)
+        with pytest.raises(DeadlineExceeded):
+            await client.wait_ready(timeout=0.2)
 
     run(server, body)

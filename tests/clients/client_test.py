@@ -8,12 +8,14 @@ import pytest
 from affine_client import (
     Client,
     Completion,
+    DeadlineExceeded,
     InvalidArgument,
     Unavailable,
     Usage,
     join,
 )
-from fake_service import FakeServer, FakeService
+from fake_service import READY_SERVICE, FakeServer, FakeService
+from grpc_health.v1 import health_pb2
 
 
 def test_complete_returns_the_whole_answer(client: Client) -> None:
@@ -168,3 +170,20 @@ def test_the_address_comes_from_the_environment(
 def test_an_address_without_a_port_is_refused(address: str) -> None:
     with pytest.raises(ValueError, match="address"):
         Client(address)
+
+
+def test_wait_ready_returns_when_completions_are_served(client: Client, server: FakeServer) -> None:
+    client.wait_ready(timeout=10)
+    server.health.set(READY_SERVICE, health_pb2.HealthCheckResponse.NOT_SERVING)
+    with pytest.raises(DeadlineExceeded):
+        client.wait_ready(timeout=0.2)
+    waiting = threading.Thread(target=client.wait_ready)
+    waiting.start()
+    server.health.set(READY_SERVICE, health_pb2.HealthCheckResponse.SERVING)
+    waiting.join(timeout=10)
+    assert not waiting.is_alive()
+
+
+def test_wait_ready_waits_for_a_server_that_does_not_listen(closed_address: str) -> None:
+    with Client(closed_address) as client, pytest.raises(DeadlineExceeded):
+        client.wait_ready(timeout=0.3)

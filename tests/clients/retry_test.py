@@ -148,7 +148,17 @@ def test_delays_grow_to_the_longest_and_stay_within_the_jitter() -> None:
     assert policy.delay(9, error, None, draw) is None
 
 
-@pytest.mark.parametrize("wrong", [{"attempts": 0}, {"jitter": 1.5}, {"jitter": -0.1}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"attempts": 0},
+        {"jitter": 1.5},
+        {"jitter": -0.1},
+        {"first_delay": -1},
+        {"multiplier": 0.5},
+        {"longest_delay": float("inf")},
+    ],
+)
 def test_a_policy_that_makes_no_sense_is_refused(wrong: dict) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         RetryPolicy(**wrong)

@@ -33,6 +33,7 @@ from affine_client.errors import (
     Unsupported,
 )
 from affine_client.joining import join
+from affine_client.parameters import CompletionParams, Prompt
 from affine_client.retry import NO_RETRIES, RetryPolicy
 from affine_client.stability import (
     AttentionHeads,
@@ -40,7 +41,6 @@ from affine_client.stability import (
     StabilitySummary,
     WorstHead,
 )
-from affine_client.wire import CompletionParams, Prompt
 
 __version__ = "0.1.0"
 

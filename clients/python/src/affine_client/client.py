@@ -16,11 +16,11 @@ from affine_client._proto.completion_pb2_grpc import CompletionServiceStub
 from affine_client.address import CHANNEL_OPTIONS, server_address
 from affine_client.answers import Chunk, Completion, Model, Tokens
 from affine_client.attempts import READY_SERVICE, Attempts, call_metadata
-from affine_client.errors import error_from_rpc
+from affine_client.errors import Unavailable, error_from_rpc
+from affine_client.parameters import CompletionParams, Prompt
 from affine_client.retry import RetryPolicy
 from affine_client.stability import AttentionWindow
 from affine_client.stability_wire import window_of
-from affine_client.wire import CompletionParams, Prompt
 
 
 class Client:
@@ -137,6 +137,25 @@ class Client:
         request = health_pb2.HealthCheckRequest(service=service)
         answer = self._unary(self._health.Check, request, timeout)
         return str(health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status))
+
+    def wait_ready(self, *, timeout: float | None = 60.0) -> None:
+        """Returns once the server serves completions: it may not listen yet, or be loading.
+
+        Raises DeadlineExceeded after `timeout` seconds; None waits for as long as it takes.
+        """
+        request = health_pb2.HealthCheckRequest(service=READY_SERVICE)
+        watch = self._health.Watch(
+            request, timeout=timeout, wait_for_ready=True, metadata=self._metadata
+        )
+        try:
+            for update in watch:
+                if update.status == health_pb2.HealthCheckResponse.SERVING:
+                    return
+        except grpc.RpcError as problem:
+            raise error_from_rpc(problem) from None
+        finally:
+            watch.cancel()
+        raise Unavailable("the server ended before it was ready")
 
     def _attempts(self, timeout: float | None) -> Attempts:
         limit = self._timeout if timeout is None else timeout

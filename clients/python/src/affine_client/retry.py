@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 
@@ -25,6 +26,10 @@ class RetryPolicy:
     def __post_init__(self) -> None:
         if self.attempts < 1:
             raise ValueError(f"attempts is {self.attempts}; it must be at least 1")
+        for name, least in (("first_delay", 0.0), ("longest_delay", 0.0), ("multiplier", 1.0)):
+            value = getattr(self, name)
+            if not least <= value < math.inf:
+                raise ValueError(f"{name} is {value}; it must be finite and at least {least:g}")
         if not 0.0 <= self.jitter <= 1.0:
             raise ValueError(f"jitter is {self.jitter}; it must lie in [0, 1]")
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import Any, TypedDict
+from typing import Any
+
+from google.protobuf import json_format
 
 from affine_client._proto import completion_pb2 as pb
 from affine_client.answers import (
@@ -18,40 +20,10 @@ from affine_client.answers import (
     Usage,
 )
 from affine_client.errors import InvalidArgument
+from affine_client.parameters import CompletionParams, Prompt
 from affine_client.stability_wire import summary_of
 
-Prompt = str | Sequence[int]
-
-
-class CompletionParams(TypedDict, total=False):
-    """Parameters of a completion. One that is left out, or None, takes the server's default,
-    which zero does not: `temperature=0` is greedy, `max_tokens=0` computes the prompt alone.
-    Units, defaults and limits stand in proto/affine/v1/completion.proto.
-    """
-
-    model: str | None
-    max_tokens: int | None
-    temperature: float | None
-    top_k: int | None
-    top_p: float | None
-    seed: int | None
-    stop: str | Sequence[str] | None
-    stop_token_ids: Sequence[int] | None
-    ignore_eos: bool | None
-    echo: bool | None
-    logprobs: int | None
-    prompt_logprobs: int | None
-    skip_special_tokens: bool | None
-    request_id: str | None
-    priority: int | None
-    cache_salt: str | None
-    timeout_ms: int | None
-    stability: bool | None
-    stability_heads: bool | None
-
-
-_SAMPLING = ("temperature", "top_k", "top_p", "seed")
-_LISTS = ("stop", "stop_token_ids")
+_SAMPLING = frozenset(pb.SamplingParams.DESCRIPTOR.fields_by_name)
 
 
 def completion_request(prompt: Prompt, params: CompletionParams) -> pb.CompleteRequest:
@@ -67,14 +39,37 @@ def completion_request(prompt: Prompt, params: CompletionParams) -> pb.CompleteR
         request.token_ids.SetInParent()
         extend(request.token_ids.ids, prompt, "prompt")
     for name, value in params.items():
-        if value is None:
-            continue
-        if name in _LISTS:
-            values: Any = [value] if isinstance(value, str) else value
-            extend(getattr(request, name), values, name)
-        else:
-            assign(request.sampling if name in _SAMPLING else request, name, value, name)
+        if value is not None:
+            fill(request.sampling if name in _SAMPLING else request, name, value)
     return request
+
+
+def fill(message: Any, name: str, value: Any) -> None:
+    """Sets the field `name` of whatever kind, or raises InvalidArgument naming it."""
+    field = message.DESCRIPTOR.fields_by_name[name]
+    kind = field.message_type
+    if kind is not None and kind.GetOptions().map_entry:
+        _fill_map(getattr(message, name), name, value)
+    elif field.is_repeated:
+        extend(getattr(message, name), [value] if isinstance(value, str) else value, name)
+    elif kind is not None:
+        try:
+            json_format.ParseDict(value, getattr(message, name))
+        except (json_format.ParseError, AttributeError, TypeError) as problem:
+            raise InvalidArgument(f"{name} is {value!r:.80}: {problem}") from None
+        getattr(message, name).SetInParent()
+    else:
+        assign(message, name, value, name)
+
+
+def _fill_map(target: Any, name: str, value: Any) -> None:
+    if not isinstance(value, Mapping):
+        raise InvalidArgument(f"{name} is {value!r:.80}: it must be a dict")
+    for key, item in value.items():
+        try:
+            target[key] = item
+        except (ValueError, TypeError, UnicodeError) as problem:
+            raise InvalidArgument(f"{name}[{key!r:.40}] is {item!r:.80}: {problem}") from None
 
 
 def assign(message: Any, field: str, value: Any, name: str) -> None:

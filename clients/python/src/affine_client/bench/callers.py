@@ -18,7 +18,8 @@ from affine_client.bench.http_pool import HttpPool
 from affine_client.bench.plan import Ask
 from affine_client.bench.record import Record
 from affine_client.errors import AffineError, error_from_rpc
-from affine_client.wire import CompletionParams, completion_request
+from affine_client.parameters import CompletionParams
+from affine_client.wire import completion_request
 
 # A request without an end for so long has failed, seconds.
 _PATIENCE_S = 600.0

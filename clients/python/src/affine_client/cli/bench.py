@@ -27,8 +27,8 @@ from affine_client.client import Client
 from affine_client.errors import AffineError
 from affine_client.exposition import Exposition
 from affine_client.http_get import fetch_page
+from affine_client.parameters import CompletionParams
 from affine_client.retry import NO_RETRIES
-from affine_client.wire import CompletionParams
 
 
 def add_parser(commands: Any, connection: argparse.ArgumentParser) -> None:

@@ -12,8 +12,8 @@ from affine_client.cli.stability_tables import show_layers, show_summary
 from affine_client.cli.terminal import Terminal
 from affine_client.client import Client
 from affine_client.joining import join
+from affine_client.parameters import CompletionParams
 from affine_client.stability import StabilitySummary
-from affine_client.wire import CompletionParams
 
 _EXAMPLES = """examples:
   affine complete "The capital of France is"

@@ -1,0 +1,39 @@
+"""The parameters of a completion: the one place of the package where one is added."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+Prompt = str | Sequence[int]
+
+
+class CompletionParams(TypedDict, total=False):
+    """Parameters of a completion. One that is left out, or None, takes the server's default,
+    which zero does not: `temperature=0` is greedy, `max_tokens=0` computes the prompt alone.
+    Units, defaults and limits stand in proto/affine/v1/completion.proto.
+
+    Names are those of the fields of CompleteRequest and SamplingParams there; from the field's kind
+    wire.py knows how to send a value: a number or text, a list (of one text also the text alone), a
+    map as a dict, a message as a dict of its fields.
+    """
+
+    model: str | None
+    max_tokens: int | None
+    temperature: float | None
+    top_k: int | None
+    top_p: float | None
+    seed: int | None
+    stop: str | Sequence[str] | None
+    stop_token_ids: Sequence[int] | None
+    ignore_eos: bool | None
+    echo: bool | None
+    logprobs: int | None
+    prompt_logprobs: int | None
+    skip_special_tokens: bool | None
+    request_id: str | None
+    priority: int | None
+    cache_salt: str | None
+    timeout_ms: int | None
+    stability: bool | None
+    stability_heads: bool | None
