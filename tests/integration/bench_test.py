@@ -1,4 +1,4 @@
-"""`affine bench` against the real server: what they measure is what it measured."""
+"""`affine bench` and `affine top` against the real server: what they measure is what it measured."""
 
 from __future__ import annotations
 
@@ -55,3 +55,16 @@ def test_hang_ups_and_later_turns_reach_the_server(
     assert figures["requests finished"]["agrees"] is True
     assert max(result["turns"]) == 1
     assert result["cached_input_tokens"] > 200  # the first turn's prompt and answer, block by block
+
+
+def test_top_shows_the_load_and_every_layer(tiny_server: ServerProcess) -> None:
+    load = ("--requests", "4", "--output-tokens", "80")
+    assert affine(tiny_server, "bench", *load).returncode == 0
+    done = affine(tiny_server, "top", "--once", "--json")
+    one = json.loads(done.stdout)
+    assert (one["model"], one["running"]) == ("tiny", 0), done.stderr
+    assert one["output_tokens_per_s"] > 0 and one["latencies"]["first token"][0] > 0
+    layers = {len(values) for values in one["attention"].values()}
+    assert layers == {len(one["attention"]["alpha drift"])} and "sink" in one["attention"]
+    shown = affine(tiny_server, "top", "--count", "1", "--interval", "0.01").stdout
+    assert "over the last" in shown and "entropy, nats" in shown and "\x1b" not in shown

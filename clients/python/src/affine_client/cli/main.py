@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from affine_client import __version__
 from affine_client.address import DEFAULT_ADDRESS, server_address
-from affine_client.cli import attention, bench, complete, info, metrics, report, tokenize
+from affine_client.cli import attention, bench, complete, info, metrics, report, tokenize, top
 from affine_client.cli.terminal import Terminal
 from affine_client.errors import AffineError, Unauthenticated, Unavailable, Unsupported
 
@@ -20,7 +20,7 @@ EXIT_UNREACHABLE = 69  # EX_UNAVAILABLE of sysexits.h
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
 
-_COMMANDS = (complete, info, tokenize, metrics, attention, report, bench)
+_COMMANDS = (complete, info, tokenize, metrics, top, attention, report, bench)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -46,6 +46,11 @@ class Terminal:
     def line(self, text: str = "") -> None:
         self.write(text + "\n")
 
+    def redraw(self, lines: Sequence[str]) -> None:
+        """Puts `lines` in place of what the screen shows; where there is none, after it."""
+        text = "".join(f"{line}\n" for line in lines)
+        self.write(f"\x1b[H\x1b[J{text}" if self._out.isatty() else f"{text}\n")
+
     def json(self, value: Any, *, indent: int | None = 2) -> None:
         self.line(json.dumps(value, indent=indent, ensure_ascii=False))
 
