@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import signal
 import subprocess
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from fake_service import FakeServer
 
 ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "clients" / "cpp" / "README.md").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +70,17 @@ def test_wrong_usage_is_2(example: str, arguments: list[str], named: str) -> Non
     done = run(example, *arguments)
     assert done.returncode == 2
     assert named in done.stderr
+
+
+@pytest.mark.parametrize("line", re.findall(r"^affine_complete_example .*$", README, re.MULTILINE))
+def test_the_readmes_lines_run(example: str, server: FakeServer, line: str) -> None:
+    words = shlex.split(line.replace("127.0.0.1:8000", server.address))[1:]
+    done = run(example, *words, *([] if "address" in line else ["--address", server.address]))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(" red green")
+
+
+def test_the_readme_names_every_flag(example: str) -> None:
+    usage = run(example, "--help").stderr
+    named = set(re.findall(r"--[a-z_]+", usage)) - {"--help"}
+    assert named == set(re.findall(r"^\| `(--[a-z_]+)`", README, re.MULTILINE))

@@ -35,9 +35,22 @@ def test_the_readme_has_snippets() -> None:
         "tokenize",
         "bench",
         "metrics",
+        "top",
         "attention",
         "report",
     }
+
+
+def test_the_flags_that_the_readme_names_exist(
+    affine: CommandLine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = ""
+    for command in ("bench", "top", "report", "complete", "info"):
+        with pytest.raises(SystemExit):
+            affine(command, "--help")
+        shown += capsys.readouterr().out
+    for flag in re.findall(r"`(--[a-z-]+)", README.read_text()):
+        assert flag in shown, flag
 
 
 @pytest.mark.parametrize("number", range(3))
@@ -62,7 +75,8 @@ def test_command_lines_run(
     monkeypatch.chdir(tmp_path)
     Path("article.txt").write_text("one two three")
     arguments = shlex.split(line)[1:]
-    if arguments[0] == "metrics":
+    Path("arrivals.jsonl").write_text(snippets("json")[0])
+    if arguments[0] in ("metrics", "top"):
         arguments += ["--address", http.address]
     assert affine(*arguments) == 0
     assert affine.out
