@@ -25,6 +25,10 @@ struct SequenceSlice {
   /// they equal what was drawn at their place.
   int32_t samples = 0;                       // [0, n]
   const SamplingParams* sampling = nullptr;  // never null
+  /// What sampling.reads_tokens() needs: the sequence's tokens at positions [0, start), and how
+  /// many of all its tokens are the prompt's. The others are output, guesses among `tokens` too.
+  std::span<const int32_t> before;
+  int32_t prompt_length = 0;
   /// Empty, or the tokens that follow each of `tokens` in the prompt, to be scored: [n], or
   /// [n - 1] when the last of `tokens` is the end of the prompt.
   std::span<const int32_t> targets;
@@ -45,13 +49,14 @@ struct StepBatch {
   std::span<const SequenceSlice> slices;
 };
 
-/// A token with its log-probability under the model's own distribution (before temperature,
-/// top-k and top-p). Without log-probabilities asked for, only `id` is meaningful.
+/// A token with its log-probability under the model's own distribution, which no parameter of
+/// sampling changes. Without log-probabilities asked for, only `id` is meaningful.
 struct ScoredToken {
   int32_t id = 0;
   float log_prob = 0.0f;
-  int32_t rank = 0;                            // 1 is the most likely; 0: not computed
-  std::vector<std::pair<int32_t, float>> top;  // the best ids, descending; ties by lower id
+  int32_t rank = 0;                                    // 1 is the most likely; 0: not computed
+  std::vector<std::pair<int32_t, float>> top;          // the best ids, descending; ties by lower id
+  std::vector<std::pair<int32_t, float>> chosen = {};  // SamplingParams::log_prob_ids, in order
 };
 
 struct SliceResult {

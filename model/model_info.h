@@ -33,6 +33,8 @@ struct ModelInfo {
   float default_temperature = 1.0f;
   int32_t default_top_k = 0;
   float default_top_p = 1.0f;
+  float default_min_p = 0.0f;
+  float default_repetition_penalty = 1.0f;
 };
 
 }  // namespace affine

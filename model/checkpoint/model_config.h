@@ -49,9 +49,11 @@ struct ModelConfig {
   int32_t bos_token_id = -1;  // -1: the model has none
   std::vector<int32_t> eos_token_ids;  // generation_config.json wins over config.json
   // Defaults for requests that leave them out, from generation_config.json.
-  float default_temperature = 1.0f;  // >= 0
-  int32_t default_top_k = 0;         // 0: all
-  float default_top_p = 1.0f;        // (0, 1]
+  float default_temperature = 1.0f;         // >= 0
+  int32_t default_top_k = 0;                // 0: all
+  float default_top_p = 1.0f;               // (0, 1]
+  float default_min_p = 0.0f;               // [0, 1]
+  float default_repetition_penalty = 1.0f;  // (0, 100]
 
   /// Tokens that the longest sequence may have: max_position_embeddings, or the fixed
   /// normalizer N of affine attention where that is less.

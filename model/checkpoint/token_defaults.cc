@@ -1,6 +1,7 @@
 #include "model/checkpoint/token_defaults.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 namespace affine {
@@ -13,6 +14,14 @@ std::vector<int32_t> ReadIds(const JsonObject& object, const char* name, int32_t
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
+}
+
+float ReadAboveZero(const JsonObject& object, const char* name, int high, float otherwise) {
+  const auto value = static_cast<float>(object.Number(name, 0.0, high, otherwise));
+  if (!(value > 0.0f)) {
+    object.Refuse(name, "Allowed is a number above 0, up to " + std::to_string(high) + ".");
+  }
+  return value;
 }
 
 }  // namespace
@@ -33,11 +42,11 @@ void ReadGenerationDefaults(const JsonObject& generation, ModelConfig& model) {
       static_cast<float>(generation.Number("temperature", 0.0, 100.0, model.default_temperature));
   // -1 is another way to write "all".
   model.default_top_k = std::max(0, generation.Int("top_k", -1, INT32_MAX, model.default_top_k));
-  const double top_p = generation.Number("top_p", 0.0, 1.0, model.default_top_p);
-  if (!(static_cast<float>(top_p) > 0.0f)) {
-    generation.Refuse("top_p", "Allowed is a number above 0, up to 1.");
-  }
-  model.default_top_p = static_cast<float>(top_p);
+  model.default_top_p = ReadAboveZero(generation, "top_p", 1, model.default_top_p);
+  model.default_min_p =
+      static_cast<float>(generation.Number("min_p", 0.0, 1.0, model.default_min_p));
+  model.default_repetition_penalty =
+      ReadAboveZero(generation, "repetition_penalty", 100, model.default_repetition_penalty);
 }
 
 }  // namespace affine

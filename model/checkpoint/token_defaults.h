@@ -10,7 +10,7 @@ namespace affine {
 void ReadTokenIds(const JsonObject& config, ModelConfig& model);
 
 /// Lets the top of generation_config.json override ids and set the sampling defaults. What has no
-/// counterpart in SamplingParams (repetition_penalty, max_length, do_sample) is left to requests.
+/// counterpart in SamplingParams (max_length, do_sample) is left to requests.
 void ReadGenerationDefaults(const JsonObject& generation, ModelConfig& model);
 
 }  // namespace affine

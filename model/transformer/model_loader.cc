@@ -116,6 +116,8 @@ ModelInfo Describe(const Checkpoint& checkpoint, const KvCacheShape& cache, Weig
   info.default_temperature = config.default_temperature;
   info.default_top_k = config.default_top_k;
   info.default_top_p = config.default_top_p;
+  info.default_min_p = config.default_min_p;
+  info.default_repetition_penalty = config.default_repetition_penalty;
   return info;
 }
 

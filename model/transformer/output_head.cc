@@ -56,7 +56,10 @@ void OutputHead::FinishRow(const WantedRow& wanted, const float* logits, const S
   }
   const SamplingParams& sampling = *slice.sampling;
   if (wanted.position >= 0) {
-    result.sampled[wanted.index] = sampler.Sample(logits, sampling, wanted.position);
+    const auto recent = static_cast<size_t>(wanted.position - slice.start);
+    result.sampled[wanted.index] =
+        sampler.Sample(logits, sampling, wanted.position,
+                       {slice.before, slice.tokens.first(recent), slice.prompt_length});
   } else {
     result.scored[wanted.index] =
         sampler.Score(logits, slice.targets[wanted.index], sampling.prompt_top_log_probs);

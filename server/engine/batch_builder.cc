@@ -24,6 +24,8 @@ StepBatch BatchBuilder::Build(const StepPlan& plan) {
     slice.block_table = sequence.blocks;
     slice.samples = planned.num_samples();
     slice.sampling = &live.request.sampling;
+    slice.before = tokens.first(planned.start);
+    slice.prompt_length = sequence.prompt_length;
     if (live.owes_prompt_scores) {  // then no token beyond the prompt is there yet
       const int32_t next = planned.start + 1;
       slice.targets = tokens.subspan(next, std::min(planned.count, sequence.prompt_length - next));

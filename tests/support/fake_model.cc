@@ -118,9 +118,21 @@ void FakeModel::Observe(const SequenceSlice& slice) const {
   }
 }
 
+void FakeModel::CheckTokensSoFar(const SequenceSlice& slice) {
+  if (slice.before.empty() && !slice.sampling->reads_tokens()) return;
+  if (static_cast<int32_t>(slice.before.size()) != slice.start) {
+    Fault(slice, "is told of " + std::to_string(slice.before.size()) + " tokens before it");
+  }
+  for (int32_t position = 0; position < slice.start; ++position) {
+    if (slice.before[position] == At(slice, position).token) continue;
+    Fault(slice, "is told of another token at position " + std::to_string(position));
+  }
+}
+
 void FakeModel::StepSlice(const SequenceSlice& slice, SliceResult* result) {
   const size_t count = slice.tokens.size();
   uint64_t digest = ReadHistory(slice);
+  CheckTokensSoFar(slice);
   for (size_t i = 0; i < count; ++i) {
     const int32_t token = slice.tokens[i];
     const int32_t position = slice.start + static_cast<int32_t>(i);
@@ -133,7 +145,7 @@ void FakeModel::StepSlice(const SequenceSlice& slice, SliceResult* result) {
           Score(digest, slice.targets[i], slice.sampling->prompt_top_log_probs));
     }
     if (i + slice.samples >= count) {
-      result->sampled.push_back(Draw(digest, token, *slice.sampling));
+      result->sampled.push_back(Draw(digest, token, *slice.sampling, slice.prompt_length));
     }
   }
   if (slice.targets.size() > count) Fault(slice, "more targets than tokens");
@@ -141,11 +153,13 @@ void FakeModel::StepSlice(const SequenceSlice& slice, SliceResult* result) {
   tokens_computed_ += static_cast<int64_t>(count);
 }
 
-ScoredToken FakeModel::Draw(uint64_t digest, int32_t last, const SamplingParams& sampling) const {
+ScoredToken FakeModel::Draw(uint64_t digest, int32_t last, const SamplingParams& sampling,
+                            int32_t prompt_length) const {
   uint64_t x = Mix(digest, sampling.seed);
   x = Mix(x, std::bit_cast<uint32_t>(sampling.temperature));
   x = Mix(x, std::bit_cast<uint32_t>(sampling.top_p));
   x = Mix(x, static_cast<uint64_t>(sampling.top_k));
+  if (sampling.reads_tokens()) x = Mix(x, static_cast<uint64_t>(prompt_length));
   const bool predictable = static_cast<int32_t>((x >> 32) % 100) < options_.predictable_percent;
   const int32_t id = static_cast<int32_t>(predictable ? (last + 1) % 7 : x % options_.vocab_size);
   if (sampling.top_log_probs < 0) return {.id = id, .log_prob = 0.0f, .rank = 0, .top = {}};
@@ -170,10 +184,11 @@ std::vector<ScoredToken> FakeModel::Continue(std::vector<int32_t> prompt,
   uint64_t digest = kEmptyHistory;
   for (const int32_t token : prompt) digest = Mix(digest, token);
   int32_t last = prompt.back();
-  const int32_t room = options_.max_model_len - static_cast<int32_t>(prompt.size());
+  const auto prompt_length = static_cast<int32_t>(prompt.size());
+  const int32_t room = options_.max_model_len - prompt_length;
   std::vector<ScoredToken> tokens;
   for (int32_t i = 0; i < std::min(max_tokens, room); ++i) {
-    tokens.push_back(Draw(digest, last, sampling));
+    tokens.push_back(Draw(digest, last, sampling, prompt_length));
     const int32_t id = tokens.back().id;
     if (std::ranges::find(stop_token_ids, id) != stop_token_ids.end()) break;
     digest = Mix(digest, id);

@@ -26,9 +26,11 @@ struct FakeModelOptions {
 /// Its cache holds, for each position, the token written there and a digest of all tokens up to it.
 /// A step reads every earlier position through the block table and throws std::logic_error if one
 /// was never written, holds another position, or belongs to another history; if a table has the
-/// wrong length or names a block twice; and if a step writes a block that another of its slices
-/// uses. The next token is a function of the history's digest and the sampling parameters, so a
-/// whole wrong history shows in the tokens. Not thread-safe, as the contract says.
+/// wrong length or names a block twice; if a slice is told of other tokens before it than were
+/// written, or of none where its sampling reads them; and if a step writes a block that another of
+/// its slices uses. The next token is a function of the history's digest and the sampling
+/// parameters, so a whole wrong history shows in the tokens, and where sampling reads tokens the
+/// prompt's length. Not thread-safe, as the contract says.
 class FakeModel final : public LanguageModel {
  public:
   explicit FakeModel(const FakeModelOptions& options);
@@ -67,7 +69,9 @@ class FakeModel final : public LanguageModel {
   uint64_t ReadHistory(const SequenceSlice& slice);
   void StepSlice(const SequenceSlice& slice, SliceResult* result);
   void Observe(const SequenceSlice& slice) const;
-  ScoredToken Draw(uint64_t digest, int32_t last, const SamplingParams& sampling) const;
+  void CheckTokensSoFar(const SequenceSlice& slice);
+  ScoredToken Draw(uint64_t digest, int32_t last, const SamplingParams& sampling,
+                   int32_t prompt_length) const;
   ScoredToken Score(uint64_t digest, int32_t token, int32_t top_log_probs) const;
 
   const FakeModelOptions options_;

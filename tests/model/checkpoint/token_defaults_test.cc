@@ -33,6 +33,8 @@ TEST(TokenDefaultsTest, AbsentMeansNoTokensAndNeutralSampling) {
   EXPECT_EQ(model.default_temperature, 1.0f);
   EXPECT_EQ(model.default_top_k, 0);
   EXPECT_EQ(model.default_top_p, 1.0f);
+  EXPECT_EQ(model.default_min_p, 0.0f);
+  EXPECT_EQ(model.default_repetition_penalty, 1.0f);
 }
 
 TEST(TokenDefaultsTest, GenerationConfigWinsWhereItSpeaks) {
@@ -50,10 +52,16 @@ TEST(TokenDefaultsTest, MinusOneMeansNoSuchToken) {
 }
 
 TEST(TokenDefaultsTest, ReadsSamplingDefaults) {
-  const ModelConfig model = Read(kEmpty, {{"temperature", 0.7}, {"top_k", 20}, {"top_p", 0.8}});
+  const ModelConfig model = Read(kEmpty, {{"temperature", 0.7},
+                                          {"top_k", 20},
+                                          {"top_p", 0.8},
+                                          {"min_p", 0.05},
+                                          {"repetition_penalty", 1.1}});
   EXPECT_FLOAT_EQ(model.default_temperature, 0.7f);
   EXPECT_EQ(model.default_top_k, 20);
   EXPECT_FLOAT_EQ(model.default_top_p, 0.8f);
+  EXPECT_FLOAT_EQ(model.default_min_p, 0.05f);
+  EXPECT_FLOAT_EQ(model.default_repetition_penalty, 1.1f);
   EXPECT_EQ(Read(kEmpty, {{"top_k", -1}}).default_top_k, 0);
 }
 
@@ -63,6 +71,11 @@ TEST(TokenDefaultsTest, RefusesValuesOutOfRange) {
   EXPECT_THAT(GenerationError({{"top_p", 0.0}}), HasSubstr("top_p is 0.0"));
   EXPECT_THAT(GenerationError({{"top_p", 1e-60}}), HasSubstr("above 0"));
   EXPECT_THAT(GenerationError({{"top_p", 1.5}}), HasSubstr("top_p is 1.5"));
+  EXPECT_THAT(GenerationError({{"min_p", -0.1}}), HasSubstr("min_p is -0.1"));
+  EXPECT_THAT(GenerationError({{"min_p", 1.5}}), HasSubstr("min_p is 1.5"));
+  EXPECT_THAT(GenerationError({{"repetition_penalty", 0}}), HasSubstr("above 0, up to 100"));
+  EXPECT_THAT(GenerationError({{"repetition_penalty", 101}}),
+              HasSubstr("repetition_penalty is 101"));
   EXPECT_THAT(GenerationError({{"top_k", -2}}), HasSubstr("top_k is -2"));
   EXPECT_THAT(GenerationError({{"eos_token_id", 100}}), HasSubstr("from -1 to 99"));
   EXPECT_THAT(GenerationError({{"eos_token_id", {1, "x"}}}), HasSubstr("eos_token_id is a list"));

@@ -15,16 +15,32 @@ namespace {
 
 constexpr int32_t kSteps = 90;  // crosses several tiles and blocks
 
+const SamplingParams kPlain = {.temperature = 0.9f, .seed = 7, .top_log_probs = 2};
+
+// What is drawn depends on all tokens before, and on which of them are the prompt's.
+SamplingParams ReadingTokens() {
+  SamplingParams sampling = kPlain;
+  sampling.top_p = 0.95f;
+  sampling.repetition_penalty = 1.2f;
+  sampling.frequency_penalty = 0.3f;
+  sampling.presence_penalty = -0.2f;
+  for (int32_t id = 0; id < 64; id += 3) sampling.bad_words.push_back({id, (id * 7 + 1) % 64});
+  sampling.min_tokens = 40;
+  sampling.held_back_ids = {3, 4, 5};
+  return sampling;
+}
+
 // A sequence that grows by what is sampled and, between, computes guesses that are taken back.
 class Growing {
  public:
-  Growing(LanguageModel& model, int32_t first_block) : model_(model), blocks_(16) {
+  Growing(LanguageModel& model, int32_t first_block, const SamplingParams& sampling = kPlain)
+      : model_(model), blocks_(16), sampling_(sampling) {
     std::iota(blocks_.rbegin(), blocks_.rend(), first_block);
-    sampling_ = {.temperature = 0.9f, .seed = 7, .top_log_probs = 2};
   }
 
   void Prefill(std::vector<int32_t> prompt) {
     tokens_ = std::move(prompt);
+    prompt_length_ = static_cast<int32_t>(tokens_.size());
     Take(Step({tokens_, 0}, 1), {});
   }
 
@@ -52,6 +68,8 @@ class Growing {
     slice.block_table = blocks_;
     slice.samples = samples;
     slice.sampling = &sampling_;
+    slice.before = std::span(tokens_).first(part.start);
+    slice.prompt_length = prompt_length_;
     return model_.Step({.copies = {}, .slices = std::span(&slice, 1)})[0];
   }
 
@@ -72,6 +90,7 @@ class Growing {
   LanguageModel& model_;
   std::vector<int32_t> blocks_;
   SamplingParams sampling_;
+  int32_t prompt_length_ = 0;
   std::vector<int32_t> tokens_;
   std::vector<float> numbers_;
 };
@@ -91,33 +110,17 @@ class SpeculationTest : public testing::TestWithParam<Case> {
     return LoadLanguageModel(options);
   }
 
-  static nlohmann::json Config(bool affine) {
-    nlohmann::json config = {{"tie_word_embeddings", false}};
-    if (affine) {
-      config["attention"] = {
-          {"denominator", "off_by_one"},
-          {"affine", {{"alpha_activation", "sigmoid"}, {"normalizer", "visible"}}},
-          {"gate", "none"}};
-    }
-    return config;
-  }
-
-  TinyModel tiny_{Config(std::get<1>(GetParam()))};
-  const std::vector<int32_t> prompt_ = {5, 9, 33, 12, 41, 8, 20, 7, 50, 11, 3, 60, 14};
-};
-
-// Right guesses, wrong ones, and right ones that wrong ones follow, over the borders of tiles and
-// blocks in both directions: what a step computes after a guess that failed must leave no trace.
-TEST_P(SpeculationTest, GuessesKeptAndTakenBackGiveTheBitsOfGoingTokenByToken) {
-  for (const int32_t block_size : {16, 48}) {
+  // Right guesses, wrong ones, and right ones that wrong ones follow, over the borders of tiles and
+  // blocks in both directions: what a step computes after a guess that failed must leave no trace.
+  void ExpectSameBits(int32_t block_size, const SamplingParams& sampling) const {
     const auto model = Load(block_size);
-    Growing plain(*model, 0);
+    Growing plain(*model, 0, sampling);
     plain.Prefill(prompt_);
     for (int32_t i = 0; i < kSteps; ++i) plain.Decode({});
     const std::vector<int32_t>& truth = plain.tokens();
     std::mt19937 random(3);
     for (int round = 0; round < 6; ++round) {
-      Growing guessed(*model, 16);
+      Growing guessed(*model, 16, sampling);
       guessed.Prefill(prompt_);
       int kept = 0, taken_back = 0;
       while (guessed.tokens().size() + 21 < truth.size()) {
@@ -139,6 +142,28 @@ TEST_P(SpeculationTest, GuessesKeptAndTakenBackGiveTheBitsOfGoingTokenByToken) {
       EXPECT_EQ(guessed.numbers(), expected);
     }
   }
+
+  static nlohmann::json Config(bool affine) {
+    nlohmann::json config = {{"tie_word_embeddings", false}};
+    if (affine) {
+      config["attention"] = {
+          {"denominator", "off_by_one"},
+          {"affine", {{"alpha_activation", "sigmoid"}, {"normalizer", "visible"}}},
+          {"gate", "none"}};
+    }
+    return config;
+  }
+
+  TinyModel tiny_{Config(std::get<1>(GetParam()))};
+  const std::vector<int32_t> prompt_ = {5, 9, 33, 12, 41, 8, 20, 7, 50, 11, 3, 60, 14};
+};
+
+TEST_P(SpeculationTest, GuessesKeptAndTakenBackGiveTheBitsOfGoingTokenByToken) {
+  for (const int32_t block_size : {16, 48}) ExpectSameBits(block_size, kPlain);
+}
+
+TEST_P(SpeculationTest, AndSoTheyDoWhereWhatIsDrawnDependsOnTheTokensBefore) {
+  ExpectSameBits(16, ReadingTokens());
 }
 
 TEST_P(SpeculationTest, AGuessThatIsNotFiniteIsToldAndAFreshStartInTheSameBlocksIsRight) {

@@ -50,6 +50,7 @@ class EngineStressTest : public EngineFixture {
     SamplingParams& sampling = trial.request.sampling;
     sampling.seed = Below(3);
     sampling.temperature = static_cast<float>(Below(3));
+    sampling.presence_penalty = static_cast<float>(Below(2));  // reads tokens
     sampling.top_log_probs = Below(3) - 1;
     sampling.prompt_top_log_probs = Below(4) == 0 ? Below(3) : -1;
     for (int i = Below(3); i > 0; --i) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
+#include <span>
 
 namespace affine {
 namespace {
@@ -45,6 +47,37 @@ TEST_F(FakeModelTest, SlicesGiveWhatTheWholeGives) {
   EXPECT_EQ(
       model_.Step({.copies = {}, .slices = std::vector{Slice(one_, 4, table01_)}})[0].sampled[0].id,
       model_.Continue({1, 2, 3, 4, 9}, sampling_, 1)[0].id);
+}
+
+TEST_F(FakeModelTest, FindsWrongTokensBefore) {
+  EXPECT_EQ(Fault({Slice(four_, 0, table0_)}), "");
+  SequenceSlice slice = Slice(one_, 4, table01_);
+  slice.before = four_;
+  EXPECT_EQ(Fault({slice}), "");
+  slice.before = std::span(four_).first(3);
+  EXPECT_THAT(Fault({slice}), HasSubstr("told of 3 tokens before it"));
+  const std::vector<int32_t> other = {1, 2, 7, 4};
+  slice.before = other;
+  EXPECT_THAT(Fault({slice}), HasSubstr("told of another token at position 2"));
+  const SamplingParams reading = {.presence_penalty = 1.0f};
+  slice.before = {};
+  EXPECT_EQ(Fault({slice}), "");
+  slice.sampling = &reading;
+  EXPECT_THAT(Fault({slice}), HasSubstr("told of 0 tokens before it"));
+}
+
+TEST_F(FakeModelTest, WhereSamplingReadsTokensThePromptsLengthCounts) {
+  const SamplingParams reading = {.presence_penalty = 1.0f};
+  const std::vector<int32_t> five = {1, 2, 3, 4, 9};
+  std::set<int32_t> drawn;
+  for (int32_t prompt_length = 1; prompt_length <= 5; ++prompt_length) {
+    SequenceSlice slice = Slice(five, 0, table01_);
+    slice.sampling = &reading;
+    slice.prompt_length = prompt_length;
+    drawn.insert(model_.Step({.copies = {}, .slices = std::span(&slice, 1)})[0].sampled[0].id);
+  }
+  EXPECT_GT(drawn.size(), 1u);
+  EXPECT_TRUE(drawn.contains(model_.Continue(five, reading, 1)[0].id));
 }
 
 TEST_F(FakeModelTest, FindsMissingWrites) {

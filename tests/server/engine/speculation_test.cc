@@ -51,6 +51,26 @@ TEST_F(SpeculationTest, TheSameAnswerComesInFewerSteps) {
   EXPECT_LE(observer_.accepted_drafts, observer_.draft_tokens);
 }
 
+TEST_F(SpeculationTest, DraftsAreMadeWhereSamplingReadsTokensToo) {
+  UseDrafts(6);
+  Trial trial = MakeTrial({0, 1, 2, 3, 4, 5, 6, 0, 1}, 60);
+  trial.request.sampling.frequency_penalty = 0.5f;
+  trial.request.sampling.min_tokens = 3;
+  trial = Submit(std::move(trial));
+  int32_t checked = 0;
+  model_->before_step = [&](const StepBatch& batch) {
+    for (const SequenceSlice& slice : batch.slices) {
+      EXPECT_EQ(static_cast<int32_t>(slice.before.size()), slice.start);
+      EXPECT_EQ(slice.prompt_length, 9);
+      checked += slice.samples > 1;
+    }
+  };
+  RunAll();
+  ExpectWhole(trial);
+  EXPECT_GT(checked, 3);
+  EXPECT_GT(observer_.accepted_drafts, 20);
+}
+
 TEST_F(SpeculationTest, NothingAfterAStopTokenIsToldOrCounted) {
   UseDrafts(8);
   for (int32_t stop = 0; stop < 7; ++stop) {
