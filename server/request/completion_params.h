@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -21,12 +22,24 @@ struct CompletionParams {
   std::optional<int64_t> top_k;
   std::optional<double> top_p;
   std::optional<uint64_t> seed;
+  std::optional<double> min_p;
+  std::optional<double> typical_p;
+  std::optional<double> repetition_penalty;
+  std::optional<double> frequency_penalty;
+  std::optional<double> presence_penalty;
+  std::vector<std::pair<int64_t, double>> logit_bias;  // ids, each once
+  std::optional<std::vector<int64_t>> allowed_token_ids;
+  std::vector<std::string> bad_words;
+  std::optional<int64_t> min_tokens;
   std::vector<std::string> stop;
   std::vector<int64_t> stop_token_ids;
+  bool include_stop_str_in_output = false;
   bool ignore_eos = false;
   bool echo = false;
   std::optional<int64_t> logprobs;
   std::optional<int64_t> prompt_logprobs;
+  std::vector<int64_t> logprob_token_ids;
+  std::optional<int64_t> truncate_prompt_tokens;
   bool skip_special_tokens = true;
   std::string request_id;
   int64_t priority = 0;

@@ -13,6 +13,8 @@ EngineCall::Plan EngineCall::PlanOf(const ValidatedRequest& validated) {
           request.sampling.top_log_probs >= 0,
           validated.echo_text,
           validated.stop,
+          validated.include_stop_str_in_output,
+          request.sampling.min_tokens,
           validated.skip_special_tokens,
           validated.stability_heads};
 }
@@ -23,7 +25,8 @@ EngineCall::EngineCall(Plan plan, const ServedModel& model, std::shared_ptr<Toke
       model_(model),
       queue_(std::move(queue)),
       handle_(handle),
-      assembler_(*model.tokenizer, plan_.stop, plan_.skip_special_tokens) {}
+      assembler_(*model.tokenizer, {plan_.stop, plan_.include_stop, plan_.min_tokens},
+                 plan_.skip_special_tokens) {}
 
 EngineCall::~EngineCall() {
   queue_->Close();
@@ -63,8 +66,8 @@ void EngineCall::TakeToken(ScoredToken token, CompletionChunk& chunk) {
   chunk.token_ids.push_back(id);
   if (plan_.wants_logprobs) chunk.logprobs.push_back(std::move(token));
   const std::vector<int32_t>& stops = plan_.stop_token_ids;
-  // A stop token counts as output, but its text is not part of the answer.
-  if (std::binary_search(stops.begin(), stops.end(), id)) return;
+  // A stop token counts as output, but its text is not part of the answer unless asked for.
+  if (!plan_.include_stop && std::binary_search(stops.begin(), stops.end(), id)) return;
   if (!assembler_.Add(id)) return;
   stopped_ = true;
   model_.engine->Cancel(handle_, std::nullopt);

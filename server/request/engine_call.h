@@ -25,6 +25,8 @@ class EngineCall final : public CompletionCall {
     bool wants_logprobs = false;
     std::string echo_text;
     std::vector<std::string> stop;
+    bool include_stop = false;
+    int32_t min_tokens = 0;
     bool skip_special_tokens = true;
     bool stability_heads = false;
   };

@@ -18,6 +18,7 @@ namespace affine {
 struct ValidatedRequest {
   Request request;  // without a sink
   std::vector<std::string> stop;
+  bool include_stop_str_in_output = false;
   std::string echo_text;  // comes before the answer; empty without echo
   bool skip_special_tokens = true;
   bool stability_heads = false;

@@ -56,12 +56,12 @@ int32_t StopMatcher::Step(int32_t node, uint8_t byte) const {
   }
 }
 
-bool StopMatcher::Feed(std::string_view text, std::string& settled) {
+bool StopMatcher::Feed(std::string_view text, std::string& settled, bool may_stop, bool include) {
   for (const char c : text) {
     held_.push_back(c);
     state_ = Step(state_, static_cast<uint8_t>(c));
-    if (const size_t match = nodes_[state_].match; match > 0) {
-      settled.append(held_, 0, held_.size() - match);
+    if (const size_t match = nodes_[state_].match; match > 0 && may_stop) {
+      settled.append(held_, 0, held_.size() - (include ? 0 : match));
       held_.clear();
       return true;
     }

@@ -18,8 +18,10 @@ class StopMatcher {
   explicit StopMatcher(std::span<const std::string> stops);
 
   /// Takes more text and appends to `settled` what can't be part of a stop string any more. True if
-  /// a stop string was completed: `settled` then ends before it, and nothing more may be fed.
-  bool Feed(std::string_view text, std::string& settled);
+  /// a stop string was completed: `settled` then ends before it, or after it with `include`, and
+  /// nothing more may be fed. Without `may_stop` those that `text` completes pass.
+  bool Feed(std::string_view text, std::string& settled, bool may_stop = true,
+            bool include = false);
 
   /// No more text comes: appends what was held back.
   void Flush(std::string& settled);

@@ -7,16 +7,23 @@
 
 namespace affine {
 
-TextAssembler::TextAssembler(const Tokenizer& tokenizer, std::span<const std::string> stops,
+TextAssembler::TextAssembler(const Tokenizer& tokenizer, const StopRules& stops,
                              bool skip_special_tokens)
-    : tokenizer_(tokenizer), skip_special_tokens_(skip_special_tokens), stops_(stops) {}
+    : tokenizer_(tokenizer),
+      skip_special_tokens_(skip_special_tokens),
+      include_stop_(stops.include),
+      passing_(stops.min_tokens),
+      stops_(stops.strings) {}
 
 bool TextAssembler::Add(int32_t token) {
+  const bool may_stop = passing_ == 0;
+  if (!may_stop) --passing_;
   if (ended_ || (skip_special_tokens_ && tokenizer_.IsSpecial(token))) return false;
   unfinished_ += tokenizer_.TokenBytes(token);
   const std::string_view bytes = unfinished_;
   const size_t whole = bytes.size() - IncompleteUtf8Suffix(bytes);
-  ended_ = stops_.Feed(ReplaceInvalidUtf8(bytes.substr(0, whole)), settled_);
+  ended_ =
+      stops_.Feed(ReplaceInvalidUtf8(bytes.substr(0, whole)), settled_, may_stop, include_stop_);
   unfinished_.erase(0, whole);
   return ended_;
 }
@@ -24,7 +31,8 @@ bool TextAssembler::Add(int32_t token) {
 bool TextAssembler::Finish() {
   if (ended_) return false;
   ended_ = true;
-  if (stops_.Feed(ReplaceInvalidUtf8(unfinished_), settled_)) return true;
+  const bool may_stop = passing_ == 0;
+  if (stops_.Feed(ReplaceInvalidUtf8(unfinished_), settled_, may_stop, include_stop_)) return true;
   stops_.Flush(settled_);
   return false;
 }

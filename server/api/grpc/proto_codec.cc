@@ -1,5 +1,6 @@
 #include "server/api/grpc/proto_codec.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,13 @@ std::string TextOf(const Tokenizer& tokenizer, int32_t id) {
   return ReplaceInvalidUtf8(tokenizer.TokenBytes(id));
 }
 
+void SetAlternative(int32_t id, float log_prob, const Tokenizer& tokenizer,
+                    v1::TokenLogProb::Alternative& alternative) {
+  alternative.set_id(id);
+  alternative.set_logprob(log_prob);
+  alternative.set_text(TextOf(tokenizer, id));
+}
+
 template <typename Messages>
 void AppendScored(const std::vector<ScoredToken>& tokens, const Tokenizer& tokenizer,
                   Messages* messages) {
@@ -25,10 +33,10 @@ void AppendScored(const std::vector<ScoredToken>& tokens, const Tokenizer& token
     message.set_rank(token.rank);
     message.set_text(TextOf(tokenizer, token.id));
     for (const auto& [id, log_prob] : token.top) {
-      v1::TokenLogProb::Alternative& alternative = *message.add_top();
-      alternative.set_id(id);
-      alternative.set_logprob(log_prob);
-      alternative.set_text(TextOf(tokenizer, id));
+      SetAlternative(id, log_prob, tokenizer, *message.add_top());
+    }
+    for (const auto& [id, log_prob] : token.chosen) {
+      SetAlternative(id, log_prob, tokenizer, *message.add_chosen());
     }
   }
 }
@@ -101,6 +109,28 @@ const char* NameOf(Gate gate) {
   return "none";
 }
 
+void TakeSampling(v1::SamplingParams& sampling, CompletionParams& params) {
+  if (sampling.has_temperature()) params.temperature = sampling.temperature();
+  if (sampling.has_top_k()) params.top_k = sampling.top_k();
+  if (sampling.has_top_p()) params.top_p = sampling.top_p();
+  if (sampling.has_seed()) params.seed = sampling.seed();
+  if (sampling.has_min_p()) params.min_p = sampling.min_p();
+  if (sampling.has_typical_p()) params.typical_p = sampling.typical_p();
+  if (sampling.has_repetition_penalty()) params.repetition_penalty = sampling.repetition_penalty();
+  if (sampling.has_frequency_penalty()) params.frequency_penalty = sampling.frequency_penalty();
+  if (sampling.has_presence_penalty()) params.presence_penalty = sampling.presence_penalty();
+  params.logit_bias.assign(sampling.logit_bias().begin(), sampling.logit_bias().end());
+  std::sort(params.logit_bias.begin(), params.logit_bias.end());  // a map's order is any
+  if (sampling.has_allowed_token_ids()) {
+    const auto& ids = sampling.allowed_token_ids().ids();
+    params.allowed_token_ids.emplace(ids.begin(), ids.end());
+  }
+  for (std::string& word : *sampling.mutable_bad_words()) {
+    params.bad_words.push_back(std::move(word));
+  }
+  if (sampling.has_min_tokens()) params.min_tokens = sampling.min_tokens();
+}
+
 }  // namespace
 
 std::variant<CompletionParams, RequestError> ParamsOf(v1::CompleteRequest request) {
@@ -120,17 +150,19 @@ std::variant<CompletionParams, RequestError> ParamsOf(v1::CompleteRequest reques
   }
   params.model = std::move(*request.mutable_model());
   if (request.has_max_tokens()) params.max_tokens = request.max_tokens();
-  const v1::SamplingParams& sampling = request.sampling();
-  if (sampling.has_temperature()) params.temperature = sampling.temperature();
-  if (sampling.has_top_k()) params.top_k = sampling.top_k();
-  if (sampling.has_top_p()) params.top_p = sampling.top_p();
-  if (sampling.has_seed()) params.seed = sampling.seed();
+  if (request.has_sampling()) TakeSampling(*request.mutable_sampling(), params);
   for (std::string& stop : *request.mutable_stop()) params.stop.push_back(std::move(stop));
   params.stop_token_ids.assign(request.stop_token_ids().begin(), request.stop_token_ids().end());
+  params.include_stop_str_in_output = request.include_stop_str_in_output();
   params.ignore_eos = request.ignore_eos();
   params.echo = request.echo();
   if (request.has_logprobs()) params.logprobs = request.logprobs();
   if (request.has_prompt_logprobs()) params.prompt_logprobs = request.prompt_logprobs();
+  params.logprob_token_ids.assign(request.logprob_token_ids().begin(),
+                                  request.logprob_token_ids().end());
+  if (request.has_truncate_prompt_tokens()) {
+    params.truncate_prompt_tokens = request.truncate_prompt_tokens();
+  }
   if (request.has_skip_special_tokens()) params.skip_special_tokens = request.skip_special_tokens();
   params.request_id = std::move(*request.mutable_request_id());
   params.priority = request.priority();

@@ -43,6 +43,24 @@ void ReadPrompt(JsonFields& fields, CompletionParams& params) {
   }
 }
 
+void ReadSampling(JsonFields& fields, CompletionParams& params) {
+  params.temperature = fields.Number("temperature");
+  params.top_k = fields.Integer("top_k");
+  params.top_p = fields.Number("top_p");
+  params.seed = fields.Bits("seed");
+  params.min_p = fields.Number("min_p");
+  params.typical_p = fields.Number("typical_p");
+  params.repetition_penalty = fields.Number("repetition_penalty");
+  params.frequency_penalty = fields.Number("frequency_penalty");
+  params.presence_penalty = fields.Number("presence_penalty");
+  params.logit_bias = fields.NumbersById("logit_bias");
+  if (fields.Find("allowed_token_ids") != nullptr) {
+    params.allowed_token_ids = fields.Integers("allowed_token_ids");
+  }
+  params.bad_words = fields.Strings("bad_words");
+  params.min_tokens = fields.Integer("min_tokens");
+}
+
 void ReadStreamOptions(JsonFields& fields, CompletionBody& body) {
   const json* options = fields.Find("stream_options");
   if (options == nullptr) return;
@@ -76,16 +94,16 @@ std::variant<CompletionBody, RequestError> ParseCompletionBody(std::string_view 
   params.model = fields.String("model").value_or("");
   ReadPrompt(fields, params);
   params.max_tokens = fields.Integer("max_tokens");
-  params.temperature = fields.Number("temperature");
-  params.top_k = fields.Integer("top_k");
-  params.top_p = fields.Number("top_p");
-  params.seed = fields.Bits("seed");
+  ReadSampling(fields, params);
   params.stop = fields.Strings("stop");
   params.stop_token_ids = fields.Integers("stop_token_ids");
+  params.include_stop_str_in_output = fields.Flag("include_stop_str_in_output").value_or(false);
   params.ignore_eos = fields.Flag("ignore_eos").value_or(false);
   params.echo = fields.Flag("echo").value_or(false);
   params.logprobs = fields.Integer("logprobs");
   params.prompt_logprobs = fields.Integer("prompt_logprobs");
+  params.logprob_token_ids = fields.Integers("logprob_token_ids");
+  params.truncate_prompt_tokens = fields.Integer("truncate_prompt_tokens");
   params.skip_special_tokens = fields.Flag("skip_special_tokens").value_or(true);
   params.request_id = fields.String("request_id").value_or("");
   params.priority = fields.Integer("priority").value_or(0);

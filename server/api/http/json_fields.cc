@@ -1,6 +1,8 @@
 #include "server/api/http/json_fields.h"
 
+#include <charconv>
 #include <cmath>
+#include <system_error>
 #include <utility>
 
 #include "server/api/http/json_text.h"
@@ -119,6 +121,33 @@ std::vector<int64_t> JsonFields::IntegersOf(const json& array, const std::string
     integers.push_back(*number);
   }
   return integers;
+}
+
+std::vector<std::pair<int64_t, double>> JsonFields::NumbersById(std::string_view name) {
+  const json* value = Find(name);
+  if (value == nullptr) return {};
+  if (!value->is_object()) {
+    Refuse(name, *value, "an object from token ids to numbers");
+    return {};
+  }
+  std::vector<std::pair<int64_t, double>> numbers;
+  for (const auto& [key, number] : value->items()) {
+    int64_t id = 0;
+    const char* end = key.data() + key.size();
+    const auto read = std::from_chars(key.data(), end, id);
+    // Just one way to write an id, so that none comes twice.
+    if (read.ec != std::errc() || read.ptr != end || key != std::to_string(id)) {
+      Refuse(std::string(name) + "[key " + std::to_string(numbers.size()) + "]", key,
+             "a token id in quotation marks");
+      return {};
+    }
+    if (!number.is_number()) {
+      Refuse(std::string(name) + "[" + key + "]", number, "a number");
+      return {};
+    }
+    numbers.emplace_back(id, number.get<double>());
+  }
+  return numbers;
 }
 
 void JsonFields::Refuse(std::string_view name, const json& value, std::string_view allowed) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "server/request/request_error.h"
@@ -31,6 +32,8 @@ class JsonFields {
   std::vector<int64_t> Integers(std::string_view name);
   /// The integers of `array`, which stands under `name`.
   std::vector<int64_t> IntegersOf(const nlohmann::json& array, const std::string& name);
+  /// An object from ids, written as whole numbers in quotation marks, to numbers.
+  std::vector<std::pair<int64_t, double>> NumbersById(std::string_view name);
   /// "`name` is VALUE; it must be ALLOWED", unless something was wrong before. For the log, the
   /// kind of value only.
   void Refuse(std::string_view name, const nlohmann::json& value, std::string_view allowed);

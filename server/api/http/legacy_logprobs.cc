@@ -31,14 +31,17 @@ void LegacyLogProbs::Add(const ScoredToken& token) {
   tokens_.push_back(label);
   log_probs_.push_back(Shown(token.log_prob));
   offsets_.push_back(offset_.Take(token.id));
-  if (top_ == 0) return tops_.push_back(nullptr);
+  if (top_ == 0 && token.chosen.empty()) return tops_.push_back(nullptr);
   ordered_json top = ordered_json::object();
   const size_t count = std::min<size_t>(token.top.size(), static_cast<size_t>(top_));
   for (size_t i = 0; i < count; ++i) {
     // Of two ids with the same text the more likely one is shown.
     top.emplace(TokenLabel(tokenizer_, token.top[i].first), Shown(token.top[i].second));
   }
-  top.emplace(label, Shown(token.log_prob));  // the chosen one is always there
+  top.emplace(label, Shown(token.log_prob));  // the token itself is always there
+  for (const auto& [id, log_prob] : token.chosen) {
+    top.emplace(TokenLabel(tokenizer_, id), Shown(log_prob));
+  }
   tops_.push_back(std::move(top));
 }
 

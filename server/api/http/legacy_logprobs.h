@@ -11,6 +11,7 @@
 
 namespace affine {
 
+/// Ids that a caller chose stand among the alternatives, after the best ones.
 /// Collects {tokens, token_logprobs, top_logprobs, text_offset}, four arrays of one length. A
 /// log-probability of minus infinity is given as -9999, which JSON can carry.
 class LegacyLogProbs {

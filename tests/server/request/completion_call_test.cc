@@ -156,6 +156,55 @@ TEST_F(CompletionCallTest, AStopTokenCountsButItsTextIsNotPartOfTheAnswer) {
   }
 }
 
+TEST_F(CompletionCallTest, WhatEndedTheAnswerIsPartOfTheTextIfAskedFor) {
+  params_.stop = {"END"};
+  params_.stop_token_ids = {'!'};
+  params_.include_stop_str_in_output = true;
+  auto by_string = Start();
+  Answer answer;
+  engine_.Emit(1, Ids("aENDzz"));
+  Read(*by_string, answer);
+  EXPECT_EQ(answer.text, "aEND");
+  EXPECT_EQ(answer.token_ids.size(), 4u);
+  auto by_token = Start();
+  Answer other;
+  engine_.Emit(2, Ids("a!"));
+  RequestFinish finish;
+  finish.reason = FinishReason::kStop;
+  finish.stop_token = '!';
+  engine_.Finish(2, finish);
+  Read(*by_token, other);
+  EXPECT_EQ(other.text, "a!");
+  EXPECT_EQ(other.end->reason, FinishReason::kStop);
+}
+
+TEST_F(CompletionCallTest, AnEndOfTextTokenThatIsIncludedIsStillSpecial) {
+  params_.include_stop_str_in_output = true;
+  for (const bool skip : {true, false}) {
+    params_.skip_special_tokens = skip;
+    auto call = Start();
+    const RequestHandle handle = skip ? 1 : 2;
+    Answer answer;
+    engine_.Emit(handle, {'a', 257});
+    RequestFinish finish;
+    finish.stop_token = 257;
+    engine_.Finish(handle, finish);
+    Read(*call, answer);
+    EXPECT_EQ(answer.text, skip ? "a" : "a<eos>");
+  }
+}
+
+TEST_F(CompletionCallTest, AStopStringWithinTheLeastTokensPasses) {
+  params_.stop = {"b"};
+  params_.min_tokens = 2;
+  auto call = Start();
+  Answer answer;
+  engine_.Emit(1, Ids("abab"));
+  Read(*call, answer);
+  EXPECT_EQ(answer.text, "aba");
+  EXPECT_EQ(answer.token_ids.size(), 4u);
+}
+
 TEST_F(CompletionCallTest, WithIgnoreEosAnEndOfTextTokenIsTextLikeAnyOther) {
   params_.ignore_eos = true;
   params_.skip_special_tokens = false;

@@ -86,6 +86,7 @@ TEST_F(RequestValidatorTest, WhatIsGivenIsTaken) {
   params_.cache_salt = "salt";
   params_.stability = true;
   params_.stability_heads = true;
+  params_.include_stop_str_in_output = true;
   const ValidatedRequest valid = Valid();
   const Request& request = valid.request;
   EXPECT_THAT(request.prompt, ElementsAre(0, 257, 5));
@@ -104,6 +105,7 @@ TEST_F(RequestValidatorTest, WhatIsGivenIsTaken) {
   EXPECT_THAT(valid.stop, ElementsAre("a", "b"));
   EXPECT_FALSE(valid.skip_special_tokens);
   EXPECT_TRUE(valid.stability_heads);
+  EXPECT_TRUE(valid.include_stop_str_in_output);
 }
 
 TEST_F(RequestValidatorTest, HeadsOfTheStabilityAreNotGivenWithoutTheStability) {
@@ -248,6 +250,62 @@ TEST_F(RequestValidatorTest, NamesHaveLimits) {
   params_.cache_salt = std::string(256, 's');
   params_.request_id = "two words";
   EXPECT_EQ(Invalid().param, "request_id");
+}
+
+TEST_F(RequestValidatorTest, TruncationKeepsTheEndOfThePrompt) {
+  tokenizer_.AddBos();
+  params_.truncate_prompt_tokens = 3;
+  EXPECT_THAT(Valid().request.prompt, ElementsAre('l', 'l', 'o'));
+  params_.truncate_prompt_tokens = 6;
+  EXPECT_THAT(Valid().request.prompt, ElementsAre(256, 'h', 'e', 'l', 'l', 'o'));
+  params_.truncate_prompt_tokens = 64;
+  EXPECT_EQ(Valid().request.prompt.size(), 6u);
+  params_.prompt = std::vector<int64_t>(1000, 1);
+  std::get<1>(params_.prompt).back() = 7;
+  params_.truncate_prompt_tokens = 2;
+  EXPECT_THAT(Valid().request.prompt, ElementsAre(1, 7));
+  params_.truncate_prompt_tokens = 64;
+  EXPECT_EQ(Valid().request.prompt.size(), 64u);
+  params_.max_tokens = 1;
+  EXPECT_EQ(Invalid().param, "max_tokens");
+}
+
+TEST_F(RequestValidatorTest, TruncationToTheModelsLengthLeavesRoomForTheAnswer) {
+  params_.prompt = std::string(1000, 'a');
+  params_.truncate_prompt_tokens = -1;
+  EXPECT_EQ(Valid().request.prompt.size(), 64u - 16u);
+  EXPECT_EQ(Valid().request.max_tokens, 16);
+  params_.max_tokens = 0;
+  EXPECT_EQ(Valid().request.prompt.size(), 64u);
+  params_.max_tokens = 63;
+  EXPECT_EQ(Valid().request.prompt.size(), 1u);
+  params_.max_tokens = 64;
+  EXPECT_EQ(Invalid().param, "max_tokens");
+  params_.prompt = "short";
+  params_.max_tokens = 5;
+  EXPECT_EQ(Valid().request.prompt.size(), 5u);
+  params_.prompt = "";
+  EXPECT_EQ(Invalid().param, "prompt");
+}
+
+TEST_F(RequestValidatorTest, TruncationHasLimits) {
+  for (const int64_t value : {int64_t{0}, int64_t{-2}, int64_t{65}, kHuge, -kHuge}) {
+    params_.truncate_prompt_tokens = value;
+    ExpectRefused("truncate_prompt_tokens",
+                  "`truncate_prompt_tokens` is " + std::to_string(value) +
+                      "; it must be an integer in [1, 64], or -1 for what leaves room for "
+                      "max_tokens");
+  }
+  params_.truncate_prompt_tokens = 1;
+  EXPECT_EQ(Valid().request.prompt.size(), 1u);
+}
+
+TEST_F(RequestValidatorTest, TheEchoOfATruncatedPromptIsWhatIsLeft) {
+  params_.echo = true;
+  params_.truncate_prompt_tokens = 2;
+  EXPECT_EQ(Valid().echo_text, "lo");
+  params_.truncate_prompt_tokens = 5;
+  EXPECT_EQ(Valid().echo_text, "hello");
 }
 
 TEST_F(RequestValidatorTest, EchoBringsThePromptsTextAndItsLogProbabilities) {

@@ -51,7 +51,7 @@ TEST(TextAssemblerTest, AnUnfinishedCharacterAtTheEndIsReplaced) {
 TEST(TextAssemblerTest, TheReplacementAtTheEndCanCompleteAStopString) {
   const ByteTokenizer tokenizer;
   const std::vector<std::string> stops = {"a\xef\xbf\xbd"};
-  TextAssembler assembler(tokenizer, stops, true);
+  TextAssembler assembler(tokenizer, {stops}, true);
   for (const int32_t id : Bytes("xa\xe2")) assembler.Add(id);
   EXPECT_TRUE(assembler.Finish());
   EXPECT_EQ(assembler.Take(), "x");
@@ -81,11 +81,55 @@ TEST(TextAssemblerTest, ASkippedSpecialTokenDoesNotBreakACharacter) {
 TEST(TextAssemblerTest, NothingFollowsAStopString) {
   const ByteTokenizer tokenizer({"xSTOPy"});
   const std::vector<std::string> stops = {"STOP"};
-  TextAssembler assembler(tokenizer, stops, true);
+  TextAssembler assembler(tokenizer, {stops}, true);
   EXPECT_TRUE(assembler.Add(256));
   EXPECT_FALSE(assembler.Add('z'));
   EXPECT_FALSE(assembler.Finish());
   EXPECT_EQ(assembler.Take(), "x");
+}
+
+TEST(TextAssemblerTest, AStopStringCanBeIncluded) {
+  const ByteTokenizer tokenizer({"xSTOPy"});
+  const std::vector<std::string> stops = {"STOP"};
+  TextAssembler assembler(tokenizer, {.strings = stops, .include = true}, true);
+  assembler.Add('a');
+  EXPECT_TRUE(assembler.Add(256));
+  EXPECT_EQ(assembler.Take(), "axSTOP");
+  EXPECT_FALSE(assembler.Add('z'));
+  EXPECT_EQ(assembler.Take(), "");
+}
+
+TEST(TextAssemblerTest, AStopStringThatTheFirstTokensCompletePasses) {
+  const ByteTokenizer tokenizer({}, {"<bos>"});
+  const std::vector<std::string> stops = {"ab"};
+  for (const bool include : {false, true}) {
+    for (int32_t least = 0; least <= 7; ++least) {
+      // "abab" and a special token between, which counts as a token and is no text.
+      TextAssembler assembler(tokenizer,
+                              {.strings = stops, .include = include, .min_tokens = least}, true);
+      int32_t taken = 0;
+      bool ended = false;
+      for (const int32_t id : {int32_t{'a'}, int32_t{'b'}, 256, int32_t{'a'}, int32_t{'b'}}) {
+        ++taken;
+        if ((ended = assembler.Add(id))) break;
+      }
+      EXPECT_FALSE(assembler.Finish());
+      EXPECT_EQ(ended, least < 5) << least;
+      EXPECT_EQ(taken, least < 2 ? 2 : 5) << least;
+      const std::string before = least < 2 ? "" : least < 5 ? "ab" : "abab";
+      EXPECT_EQ(assembler.Take(), before + (ended && include ? "ab" : "")) << least;
+    }
+  }
+}
+
+TEST(TextAssemblerTest, AStopStringMayBeginInTheFirstTokens) {
+  const ByteTokenizer tokenizer;
+  const std::vector<std::string> stops = {"abc"};
+  TextAssembler assembler(tokenizer, {.strings = stops, .min_tokens = 2}, true);
+  EXPECT_FALSE(assembler.Add('a'));
+  EXPECT_FALSE(assembler.Add('b'));
+  EXPECT_TRUE(assembler.Add('c'));
+  EXPECT_EQ(assembler.Take(), "");
 }
 
 }  // namespace

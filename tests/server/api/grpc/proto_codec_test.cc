@@ -10,6 +10,7 @@ namespace affine {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::Pair;
 
 CompletionParams Params(const v1::CompleteRequest& request) {
   return std::get<CompletionParams>(ParamsOf(request));
@@ -22,6 +23,12 @@ TEST(ProtoCodecTest, WhatIsAbsentStaysAbsent) {
   EXPECT_EQ(std::get<std::string>(params.prompt), "hi");
   EXPECT_FALSE(params.max_tokens || params.temperature || params.top_k || params.top_p);
   EXPECT_FALSE(params.seed || params.logprobs || params.prompt_logprobs || params.timeout_ms);
+  EXPECT_FALSE(params.min_p || params.typical_p || params.repetition_penalty);
+  EXPECT_FALSE(params.frequency_penalty || params.presence_penalty || params.min_tokens);
+  EXPECT_FALSE(params.allowed_token_ids || params.truncate_prompt_tokens);
+  EXPECT_TRUE(params.logit_bias.empty() && params.bad_words.empty());
+  EXPECT_TRUE(params.logprob_token_ids.empty());
+  EXPECT_FALSE(params.include_stop_str_in_output);
   EXPECT_TRUE(params.skip_special_tokens);
   EXPECT_FALSE(params.echo || params.ignore_eos || params.stability || params.stability_heads);
 }
@@ -34,6 +41,14 @@ TEST(ProtoCodecTest, ZeroIsNotAbsent) {
   request.mutable_sampling()->set_top_k(-1);
   request.mutable_sampling()->set_top_p(0);
   request.mutable_sampling()->set_seed(0);
+  request.mutable_sampling()->set_min_p(0);
+  request.mutable_sampling()->set_typical_p(0);
+  request.mutable_sampling()->set_repetition_penalty(0);
+  request.mutable_sampling()->set_frequency_penalty(0);
+  request.mutable_sampling()->set_presence_penalty(0);
+  request.mutable_sampling()->set_min_tokens(0);
+  request.mutable_sampling()->mutable_allowed_token_ids();
+  request.set_truncate_prompt_tokens(0);
   request.set_logprobs(0);
   request.set_prompt_logprobs(0);
   request.set_timeout_ms(0);
@@ -44,6 +59,14 @@ TEST(ProtoCodecTest, ZeroIsNotAbsent) {
   EXPECT_EQ(params.top_k, -1);
   EXPECT_EQ(params.top_p, 0);
   EXPECT_EQ(params.seed, 0u);
+  EXPECT_EQ(params.min_p, 0);
+  EXPECT_EQ(params.typical_p, 0);
+  EXPECT_EQ(params.repetition_penalty, 0);
+  EXPECT_EQ(params.frequency_penalty, 0);
+  EXPECT_EQ(params.presence_penalty, 0);
+  EXPECT_EQ(params.min_tokens, 0);
+  EXPECT_THAT(params.allowed_token_ids.value(), ElementsAre());
+  EXPECT_EQ(params.truncate_prompt_tokens, 0);
   EXPECT_EQ(params.logprobs, 0);
   EXPECT_EQ(params.prompt_logprobs, 0);
   EXPECT_EQ(params.timeout_ms, 0);
@@ -77,6 +100,40 @@ TEST(ProtoCodecTest, EveryOtherFieldIsTaken) {
   EXPECT_EQ(params.priority, -3);
   EXPECT_EQ(params.cache_salt, "salt");
   EXPECT_TRUE(params.stability && params.stability_heads);
+}
+
+TEST(ProtoCodecTest, EveryParameterOfSamplingIsTaken) {
+  v1::CompleteRequest request;
+  request.set_text("x");
+  v1::SamplingParams& sampling = *request.mutable_sampling();
+  sampling.set_min_p(0.25f);
+  sampling.set_typical_p(0.5f);
+  sampling.set_repetition_penalty(1.25f);
+  sampling.set_frequency_penalty(-0.5f);
+  sampling.set_presence_penalty(0.75f);
+  (*sampling.mutable_logit_bias())[4'000'000'000u] = 1.5f;
+  (*sampling.mutable_logit_bias())[7] = -100.0f;
+  sampling.mutable_allowed_token_ids()->add_ids(4'000'000'000u);
+  sampling.add_bad_words("bad");
+  sampling.add_bad_words("worse");
+  sampling.set_min_tokens(4'000'000'000u);
+  request.set_include_stop_str_in_output(true);
+  request.add_logprob_token_ids(4'000'000'000u);
+  request.add_logprob_token_ids(3);
+  request.set_truncate_prompt_tokens(-1);
+  const CompletionParams params = Params(request);
+  EXPECT_EQ(params.min_p, 0.25);
+  EXPECT_EQ(params.typical_p, 0.5);
+  EXPECT_EQ(params.repetition_penalty, 1.25);
+  EXPECT_EQ(params.frequency_penalty, -0.5);
+  EXPECT_EQ(params.presence_penalty, 0.75);
+  EXPECT_THAT(params.logit_bias, ElementsAre(Pair(7, -100.0), Pair(4'000'000'000, 1.5)));
+  EXPECT_THAT(params.allowed_token_ids.value(), ElementsAre(4'000'000'000));
+  EXPECT_THAT(params.bad_words, ElementsAre("bad", "worse"));
+  EXPECT_EQ(params.min_tokens, 4'000'000'000);
+  EXPECT_TRUE(params.include_stop_str_in_output);
+  EXPECT_THAT(params.logprob_token_ids, ElementsAre(4'000'000'000, 3));
+  EXPECT_EQ(params.truncate_prompt_tokens, -1);
 }
 
 TEST(ProtoCodecTest, ARequestWithoutAPromptIsRefused) {

@@ -8,6 +8,8 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 CompletionBody Parsed(std::string_view text) {
   auto result = ParseCompletionBody(text);
@@ -63,6 +65,51 @@ TEST(CompletionCodecTest, ReadsEveryField) {
   EXPECT_TRUE(body.stream);
   EXPECT_TRUE(body.include_usage);
   EXPECT_TRUE(body.return_token_ids);
+}
+
+TEST(CompletionCodecTest, ReadsEveryParameterOfSampling) {
+  const CompletionParams params = Parsed(R"({"prompt": "x", "min_p": 0.25, "typical_p": 0.5,
+      "repetition_penalty": 1.25, "frequency_penalty": -0.5, "presence_penalty": 2,
+      "logit_bias": {"7": -100, "4000000000": 1.5, "-1": 0}, "allowed_token_ids": [5, 2],
+      "bad_words": ["bad", "worse"], "min_tokens": 3, "include_stop_str_in_output": true,
+      "logprobs": 0, "logprob_token_ids": [9, 8], "truncate_prompt_tokens": -1})")
+                                      .params;
+  EXPECT_EQ(params.min_p, 0.25);
+  EXPECT_EQ(params.typical_p, 0.5);
+  EXPECT_EQ(params.repetition_penalty, 1.25);
+  EXPECT_EQ(params.frequency_penalty, -0.5);
+  EXPECT_EQ(params.presence_penalty, 2.0);
+  EXPECT_THAT(params.logit_bias,
+              UnorderedElementsAre(Pair(7, -100.0), Pair(4'000'000'000, 1.5), Pair(-1, 0.0)));
+  EXPECT_THAT(params.allowed_token_ids.value(), ElementsAre(5, 2));
+  EXPECT_THAT(params.bad_words, ElementsAre("bad", "worse"));
+  EXPECT_EQ(params.min_tokens, 3);
+  EXPECT_TRUE(params.include_stop_str_in_output);
+  EXPECT_THAT(params.logprob_token_ids, ElementsAre(9, 8));
+  EXPECT_EQ(params.truncate_prompt_tokens, -1);
+}
+
+TEST(CompletionCodecTest, TellsNothingZeroAndNeutralApart) {
+  const CompletionParams absent = Parsed(WithPrompt(R"("min_p": null, "typical_p": null,
+      "repetition_penalty": null, "frequency_penalty": null, "presence_penalty": null,
+      "logit_bias": null, "allowed_token_ids": null, "bad_words": null, "min_tokens": null,
+      "include_stop_str_in_output": null, "logprob_token_ids": null,
+      "truncate_prompt_tokens": null)"))
+                                      .params;
+  EXPECT_FALSE(absent.min_p || absent.typical_p || absent.repetition_penalty);
+  EXPECT_FALSE(absent.frequency_penalty || absent.presence_penalty || absent.min_tokens);
+  EXPECT_FALSE(absent.allowed_token_ids || absent.truncate_prompt_tokens);
+  EXPECT_FALSE(absent.include_stop_str_in_output);
+  const CompletionParams zero = Parsed(WithPrompt(R"("min_p": 0, "repetition_penalty": 1.0,
+      "frequency_penalty": 0, "allowed_token_ids": [], "min_tokens": 0, "logit_bias": {},
+      "truncate_prompt_tokens": 0)"))
+                                    .params;
+  EXPECT_EQ(zero.min_p, 0.0);
+  EXPECT_EQ(zero.repetition_penalty, 1.0);
+  EXPECT_EQ(zero.frequency_penalty, 0.0);
+  EXPECT_TRUE(zero.allowed_token_ids.value().empty());
+  EXPECT_EQ(zero.min_tokens, 0);
+  EXPECT_EQ(zero.truncate_prompt_tokens, 0);
 }
 
 TEST(CompletionCodecTest, NullIsAsIfLeftOut) {
@@ -159,6 +206,23 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{R"("stability": 1)", "stability", "`stability` is 1; it must be true or false"},
         BadField{R"("stability": true, "stability_heads": "all")", "stability_heads",
                  "`stability_heads` is \"all\"; it must be true or false"},
+        BadField{R"("min_p": "low")", "min_p", "`min_p` is \"low\"; it must be a number"},
+        BadField{R"("logit_bias": [1])", "logit_bias",
+                 "`logit_bias` is [1]; it must be an object from token ids to numbers"},
+        BadField{R"("logit_bias": {"the": 1})", "logit_bias",
+                 "`logit_bias[key 0]` is \"the\"; it must be a token id in quotation marks"},
+        BadField{R"("logit_bias": {"05": 1})", "logit_bias", "is \"05\"; it must be a token id"},
+        BadField{R"("logit_bias": {"5 ": 1})", "logit_bias", "is \"5 \"; it must be a token id"},
+        BadField{R"("logit_bias": {"5": "1"})", "logit_bias",
+                 "`logit_bias[5]` is \"1\"; it must be a number"},
+        BadField{R"("allowed_token_ids": 5)", "allowed_token_ids", "an array of integers"},
+        BadField{R"("allowed_token_ids": [0.5])", "allowed_token_ids", "`allowed_token_ids[0]`"},
+        BadField{R"("bad_words": 5)", "bad_words", "a string or an array of strings"},
+        BadField{R"("min_tokens": 0.5)", "min_tokens", "it must be an integer"},
+        BadField{R"("include_stop_str_in_output": 1)", "include_stop_str_in_output",
+                 "it must be true or false"},
+        BadField{R"("logprob_token_ids": "5")", "logprob_token_ids", "an array of integers"},
+        BadField{R"("truncate_prompt_tokens": "all")", "truncate_prompt_tokens", "an integer"},
         BadField{R"("stream": true, "stream_options": 1)", "stream_options",
                  "it must be an object"},
         BadField{R"("stream_options": {})", "stream_options", "without \"stream\": true"},
@@ -173,18 +237,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{R"("n": 2)", "n", "`n` is 2; it is not supported yet, only 1 is accepted"},
         BadField{R"("best_of": 3)", "best_of", "only 1 is accepted"},
         BadField{R"("suffix": "end")", "suffix", "`suffix` is \"end\"; it is not supported yet"},
-        BadField{R"("presence_penalty": 0.5)", "presence_penalty", "only 0 is accepted"},
-        BadField{R"("frequency_penalty": -1)", "frequency_penalty", "only 0 is accepted"},
-        BadField{R"("logit_bias": {"5": 1})", "logit_bias", "only {} is accepted"},
-        BadField{R"("min_p": 0.1)", "min_p", "only 0 is accepted"},
+        BadField{R"("truncation_side": "right")", "truncation_side", "only \"left\" is accepted"},
         BadField{R"("add_special_tokens": false)", "add_special_tokens", "POST /tokenize"},
         BadField{R"("response_format": {"type": "json_object"})", "response_format",
                  "not supported"},
         BadField{R"("guided_regex": "a*")", "guided_regex", "not supported yet"}));
 
 TEST(CompletionCodecTest, TakesWhatIsNotThereYetAtItsNeutralValue) {
-  Parsed(WithPrompt(R"("n": 1, "best_of": 1, "suffix": "", "presence_penalty": 0.0,
-      "frequency_penalty": 0, "logit_bias": {}, "min_p": 0, "repetition_penalty": 1.0,
+  Parsed(WithPrompt(R"("n": 1, "best_of": 1, "suffix": "", "truncation_side": "left",
       "response_format": {"type": "text"}, "add_special_tokens": true, "use_beam_search": false)"));
 }
 

@@ -37,6 +37,18 @@ TEST_F(LegacyLogProbsTest, WithoutAlternativesTheirListIsOfNulls) {
   EXPECT_EQ(list.Take()["top_logprobs"], ordered_json::array({nullptr}));
 }
 
+TEST_F(LegacyLogProbsTest, IdsOfTheCallersChoiceStandAmongTheAlternatives) {
+  LegacyLogProbs alone(tokenizer_, true, 0), beside(tokenizer_, true, 1);
+  const ScoredToken token = {
+      'y', -4.0f, 9, {{'z', -0.25f}}, {{'w', -3.0f}, {'z', -0.25f}, {256, -5.0f}}};
+  alone.Add(token);
+  beside.Add(token);
+  EXPECT_EQ(alone.Take()["top_logprobs"],
+            ordered_json::parse(R"([{"y": -4.0, "w": -3.0, "z": -0.25, "ab": -5.0}])"));
+  EXPECT_EQ(beside.Take()["top_logprobs"],
+            ordered_json::parse(R"([{"z": -0.25, "y": -4.0, "w": -3.0, "ab": -5.0}])"));
+}
+
 TEST_F(LegacyLogProbsTest, TokensThatShareACharacterShowTheirBytesAndItsPlace) {
   LegacyLogProbs list(tokenizer_, true, 0);
   for (const int32_t id : {int32_t{'a'}, 257, 258, int32_t{'b'}, 0xff, int32_t{'c'}}) {
