@@ -70,6 +70,45 @@ def test_one_stop_string_is_not_taken_for_its_letters(client: Client, service: F
     assert [list(request.stop) for request in service.requests] == [["END"], ["a", "b"]]
 
 
+def test_every_parameter_of_sampling_is_carried(client: Client, service: FakeService) -> None:
+    numbers = {
+        "min_p": 0.25,
+        "typical_p": 0.5,
+        "repetition_penalty": 1.5,
+        "frequency_penalty": -0.5,
+        "presence_penalty": 0.0,
+        "min_tokens": 3,
+    }
+    client.complete(
+        "x",
+        logit_bias={5: -100, 7: 0.5},
+        allowed_token_ids=[5, 7],
+        bad_words="bad",
+        include_stop_str_in_output=True,
+        logprob_token_ids=[9, 5],
+        truncate_prompt_tokens=-1,
+        **numbers,
+    )
+    (request,) = service.requests
+    sampling = request.sampling
+    assert {name: getattr(sampling, name) for name in numbers} == numbers
+    assert all(sampling.HasField(name) for name in numbers)
+    assert dict(sampling.logit_bias) == {5: -100, 7: 0.5}
+    assert list(sampling.allowed_token_ids.ids) == [5, 7]
+    assert list(sampling.bad_words) == ["bad"]
+    assert request.include_stop_str_in_output
+    assert list(request.logprob_token_ids) == [9, 5]
+    assert request.truncate_prompt_tokens == -1
+
+
+def test_no_allowed_ids_are_told_from_all(client: Client, service: FakeService) -> None:
+    client.complete("x", allowed_token_ids=[])
+    client.complete("x", allowed_token_ids=None)
+    none, all_of_them = service.requests
+    assert none.sampling.HasField("allowed_token_ids")
+    assert not all_of_them.HasField("sampling")
+
+
 @pytest.mark.parametrize(
     ("params", "named"),
     [
@@ -78,6 +117,10 @@ def test_one_stop_string_is_not_taken_for_its_letters(client: Client, service: F
         ({"max_tokens": "many"}, "max_tokens is 'many'"),
         ({"stop": ["ok", 3]}, r"stop\[1\] is 3"),
         ({"stop_token_ids": [1 << 40]}, r"stop_token_ids\[0\] is 1099511627776"),
+        ({"allowed_token_ids": [3, -1]}, r"allowed_token_ids\[1\] is -1"),
+        ({"logit_bias": {5: 1.0, -1: 2.0}}, r"logit_bias\[-1\] is 2.0"),
+        ({"logit_bias": {5: "much"}}, r"logit_bias\[5\] is 'much'"),
+        ({"min_tokens": -5}, "min_tokens is -5"),
     ],
 )
 def test_what_the_wire_cannot_carry_is_named(client: Client, params: dict, named: str) -> None:

@@ -58,6 +58,17 @@ OUT_OF_RANGE = [
     ("top_p", 1.5, "(0, 1]"),
     ("top_p", -1.0, "(0, 1]"),
     ("top_k", -2, "[-1, "),
+    ("min_p", -0.5, "[0, 1]"),
+    ("min_p", 1.5, "[0, 1]"),
+    ("typical_p", 0.0, "(0, 1]"),
+    ("repetition_penalty", 0.0, "(0, 100]"),
+    ("repetition_penalty", 100.5, "(0, 100]"),
+    ("frequency_penalty", -2.5, "[-2, 2]"),
+    ("presence_penalty", 2.5, "[-2, 2]"),
+    ("min_tokens", 17, "[0, 16]"),
+    ("truncate_prompt_tokens", 0, "[1, 32768]"),
+    ("truncate_prompt_tokens", -2, "or -1"),
+    ("truncate_prompt_tokens", 32769, "[1, 32768]"),
     ("logprobs", 21, "[0, 20]"),
     ("prompt_logprobs", 100, "[0, 20]"),
     ("priority", 1001, "[-1000, 1000]"),
@@ -109,6 +120,20 @@ def test_ids_outside_the_vocabulary(tiny_grpc: GrpcApi, tiny_http: HttpApi) -> N
     error = tiny_grpc.error_of("Detokenize", pb.DetokenizeRequest(ids=[5, size]))
     assert error.code() is Code.INVALID_ARGUMENT
     assert "ids[1]" in error.details() and str(size) in error.details()
+
+
+def test_lists_that_shape_the_draw(tiny_grpc: GrpcApi, tiny_http: HttpApi) -> None:
+    size = tiny_grpc.stub.GetModel(pb.GetModelRequest()).vocab_size
+    for field, value, *named in (
+        ("allowed_token_ids", [], "at least 1"),
+        ("allowed_token_ids", [5, size], f"`allowed_token_ids[1]` is {size}", f"[0, {size - 1}]"),
+        ("logit_bias", {"5": 100.5}, "`logit_bias[5]` is 100.5", "[-100, 100]"),
+        ("logit_bias", {str(size): 1}, f"`logit_bias` names {size}", f"[0, {size - 1}]"),
+        ("bad_words", ["x"] * 257, "257", "256"),
+        ("bad_words", ["ok", " "], "`bad_words[1]`", "only spaces"),
+        ("logprob_token_ids", [5], "without `logprobs`"),
+    ):
+        assert_refused_alike(tiny_grpc, tiny_http, "x", {field: value}, tuple(named), field)
 
 
 def test_empty_prompts(tiny_grpc: GrpcApi, tiny_http: HttpApi) -> None:
@@ -301,7 +326,7 @@ def test_unknown_routes_and_methods(tiny_grpc: GrpcApi, tiny_http: HttpApi) -> N
 
 
 def test_what_is_not_supported_says_so(tiny_http: HttpApi) -> None:
-    for field, value in (("n", 2), ("best_of", 3), ("logit_bias", {"1": 5}), ("suffix", "s")):
+    for field, value in (("n", 2), ("best_of", 3), ("suffix", "s")):
         answer = tiny_http.post("/v1/completions", {"prompt": "x", field: value})
         assert_refused(answer, 400, f"`{field}`", "not supported", param=field)
     answer = tiny_http.post("/v1/completions", {"prompt": ["a", "b"]})

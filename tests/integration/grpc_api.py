@@ -11,11 +11,15 @@ from affine_client._proto.completion_pb2_grpc import CompletionServiceStub
 
 SERVICE = "affine.v1.CompletionService"
 TIMEOUT_S = 120.0
-_SAMPLING = ("temperature", "top_k", "top_p", "seed")
+_SAMPLING = pb.SamplingParams.DESCRIPTOR.fields_by_name
 
 
 def completion(prompt: str | Sequence[int], **fields: Any) -> pb.CompleteRequest:
     sampling = {name: fields.pop(name) for name in _SAMPLING if name in fields}
+    if "allowed_token_ids" in sampling:
+        sampling["allowed_token_ids"] = pb.TokenIds(ids=sampling["allowed_token_ids"])
+    if "logit_bias" in sampling:  # its keys are strings in JSON
+        sampling["logit_bias"] = {int(id): bias for id, bias in sampling["logit_bias"].items()}
     request = pb.CompleteRequest(**fields)
     if sampling:
         request.sampling.CopyFrom(pb.SamplingParams(**sampling))

@@ -18,6 +18,12 @@ _LONGEST_PROMPT, _LONGEST_ANSWER = 200, 24
 _TALKERS, _TALKER_PROMPT = 1 / 6, 40
 _FAMILIES, _LONGEST_PREFIX = 5, 150
 _FIRST_ID = 20  # those below are special
+_SHAPES: tuple[dict[str, Any], ...] = (
+    {"repetition_penalty": 1.3},
+    {"frequency_penalty": 0.8, "presence_penalty": -0.3},
+    {"logit_bias": {"30": 3.0, "31": -100}, "typical_p": 0.8},
+    {"allowed_token_ids": list(range(20, 120))},
+)
 
 
 @dataclass(frozen=True)
@@ -74,7 +80,9 @@ def _request(
         fields["prompt_logprobs"] = 1
     if number % 2:
         fields |= {"temperature": draw.uniform(0.3, 1.5), "seed": draw.getrandbits(64)}
-        fields |= draw.choice(({}, {"top_k": 40}, {"top_p": 0.9}))
+        fields |= draw.choice(({}, {"top_k": 40}, {"top_p": 0.9}, {"min_p": 0.05}))
+    if number % 3 == 0:
+        fields |= draw.choice(_SHAPES)
     hang_up_after = draw.randrange(fields["max_tokens"]) if draw.random() < 1 / 6 else None
     return Asked(fields, hang_up_after)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from affine_client._proto import completion_pb2 as pb
 from grpc_api import GrpcApi, joined
@@ -197,3 +199,162 @@ def test_the_request_id_comes_back(tiny_grpc: GrpcApi, tiny_http: HttpApi) -> No
 def test_return_token_ids_is_off_unless_asked_for(tiny_http: HttpApi) -> None:
     choice = tiny_http.complete(prompt=PROMPT, max_tokens=2)["choices"][0]
     assert "token_ids" not in choice and "prompt_token_ids" not in choice
+
+
+SAMPLED = {"max_tokens": 40, "temperature": 1.0, "seed": 5, "ignore_eos": True}
+# Of each parameter one value that changes the answer to PROMPT.
+SHAPES: list[dict[str, Any]] = [
+    {"min_p": 0.5},
+    {"typical_p": 0.2},
+    {"repetition_penalty": 3.0},
+    {"frequency_penalty": 2.0},
+    {"presence_penalty": -2.0},
+    {"logit_bias": {"50": 8.5, "60": -100}},
+    {"allowed_token_ids": [50, 60, 70, 80]},
+    {"bad_words": ["a", "e", "o"], "logit_bias": {"50": 4.0}},
+    {"min_tokens": 30, "stop_token_ids": list(range(40, 200)), "max_tokens": 60},
+    {"truncate_prompt_tokens": 2},
+    {"top_k": 30, "top_p": 0.9, "min_p": 0.01, "typical_p": 0.9, "repetition_penalty": 1.2},
+]
+
+
+def told_over_http(answer: dict[str, Any]) -> tuple:
+    (choice,) = answer["choices"]
+    usage = answer["usage"]
+    return (
+        choice["text"],
+        choice["token_ids"],
+        choice["logprobs"]["token_logprobs"],
+        choice["finish_reason"],
+        choice["prompt_token_ids"],
+        usage["completion_tokens"],
+    )
+
+
+def told_over_grpc(answer: pb.CompleteResponse) -> tuple:
+    return (
+        answer.text,
+        list(answer.token_ids),
+        [token.logprob for token in answer.logprobs],
+        "stop" if answer.finish_reason == STOP else "length",
+        list(answer.prompt_token_ids),
+        answer.usage.output_tokens,
+    )
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "-".join(shape))
+def test_a_parameter_gives_the_same_answer_over_each_front_end(
+    tiny_grpc: GrpcApi, tiny_http: HttpApi, shape: dict[str, Any]
+) -> None:
+    fields = SAMPLED | {"logprobs": 0} | shape
+    answer = told_over_grpc(tiny_grpc.complete(PROMPT, **fields))
+    assert answer == told_over_grpc(joined(list(tiny_grpc.stream(PROMPT, **fields))))
+    assert answer == told_over_http(
+        tiny_http.complete(prompt=PROMPT, return_token_ids=True, **fields)
+    )
+    assert answer[1] != list(tiny_grpc.complete(PROMPT, **SAMPLED).token_ids)
+
+
+NEUTRAL: dict[str, Any] = {
+    "min_p": 0,
+    "typical_p": 1,
+    "repetition_penalty": 1,
+    "frequency_penalty": 0,
+    "presence_penalty": 0,
+    "logit_bias": {},
+    "bad_words": [],
+    "min_tokens": 0,
+    "truncate_prompt_tokens": -1,
+}
+
+
+def test_neutral_values_change_nothing(tiny_grpc: GrpcApi, tiny_http: HttpApi) -> None:
+    plain = list(tiny_grpc.complete(PROMPT, **SAMPLED).token_ids)
+    assert list(tiny_grpc.complete(PROMPT, **SAMPLED, **NEUTRAL).token_ids) == plain
+    answer = tiny_http.complete(prompt=PROMPT, return_token_ids=True, **SAMPLED, **NEUTRAL)
+    assert answer["choices"][0]["token_ids"] == plain
+
+
+def test_only_allowed_ids_come(tiny_grpc: GrpcApi) -> None:
+    allowed = [50, 61, 96]
+    ids = set(tiny_grpc.complete(PROMPT, **SAMPLED, allowed_token_ids=allowed).token_ids)
+    assert ids <= set(allowed) and len(ids) > 1
+
+
+def test_bad_words_do_not_come(tiny_grpc: GrpcApi, greedy: pb.CompleteResponse) -> None:
+    pieces = tiny_grpc.stub.Tokenize(pb.TokenizeRequest(text=greedy.text)).tokens
+    word = next(piece for piece in pieces if piece.strip() and piece.isascii())
+    fields = {"max_tokens": 32, "temperature": 0, "ignore_eos": True}
+    answer = tiny_grpc.complete(PROMPT, bad_words=[word], **fields)
+    ids = [
+        tiny_grpc.stub.Tokenize(pb.TokenizeRequest(text=text, add_special_tokens=False)).ids
+        for text in (word.lstrip(), " " + word.lstrip())
+    ]
+    assert answer.text != greedy.text
+    for banned in ids:
+        places = range(len(answer.token_ids) - len(banned) + 1)
+        assert all(list(answer.token_ids[at : at + len(banned)]) != list(banned) for at in places)
+
+
+def test_min_tokens_hold_back_stop_tokens_and_stop_strings(
+    tiny_grpc: GrpcApi, greedy: pb.CompleteResponse
+) -> None:
+    first = greedy.token_ids[0]
+    fields = {"max_tokens": 32, "temperature": 0, "ignore_eos": True, "stop_token_ids": [first]}
+    assert tiny_grpc.complete(PROMPT, **fields).usage.output_tokens == 1
+    held = tiny_grpc.complete(PROMPT, **fields, min_tokens=9)
+    assert first not in held.token_ids[:9] and len(held.token_ids) >= 10
+    fields = {"max_tokens": 32, "temperature": 0, "ignore_eos": True, "stop": [greedy.text[1]]}
+    assert tiny_grpc.complete(PROMPT, **fields).text == greedy.text[:1].rstrip(greedy.text[1])
+    held = tiny_grpc.complete(PROMPT, **fields, min_tokens=9)
+    assert held.usage.output_tokens > 9
+    assert list(held.token_ids) == list(greedy.token_ids)[: held.usage.output_tokens]
+
+
+def test_what_ended_the_answer_can_be_part_of_it(
+    tiny_grpc: GrpcApi, tiny_http: HttpApi, greedy: pb.CompleteResponse
+) -> None:
+    stop = greedy.text[10:14]
+    until = greedy.text.index(stop) + len(stop)
+    fields = {"max_tokens": 32, "temperature": 0, "ignore_eos": True, "stop": [stop]}
+    fields["include_stop_str_in_output"] = True
+    assert tiny_grpc.complete(PROMPT, **fields).text == greedy.text[:until]
+    assert joined(list(tiny_grpc.stream(PROMPT, **fields))).text == greedy.text[:until]
+    answer = tiny_http.complete(prompt=PROMPT, **fields)
+    assert answer["choices"][0]["text"] == greedy.text[:until]
+
+
+def test_chosen_ids_have_their_log_probabilities_beside_the_best(
+    tiny_grpc: GrpcApi, tiny_http: HttpApi
+) -> None:
+    chosen = [77, 50, 300]
+    fields = {"max_tokens": 4, "temperature": 0, "ignore_eos": True, "logprobs": 2}
+    answer = tiny_grpc.complete(PROMPT, **fields, logprob_token_ids=chosen)
+    for token in answer.logprobs:
+        assert [other.id for other in token.chosen] == chosen
+        assert len(token.top) == 2
+        assert all(other.logprob <= token.top[0].logprob for other in token.chosen)
+    # One that comes has the log-probability that it is told with.
+    first = answer.logprobs[0]
+    again = tiny_grpc.complete(PROMPT, **fields, logprob_token_ids=[first.id])
+    assert again.logprobs[0].chosen[0].logprob == first.logprob
+    over_http = tiny_http.complete(prompt=PROMPT, **fields, logprob_token_ids=chosen)
+    tops = over_http["choices"][0]["logprobs"]["top_logprobs"]
+    for token, top in zip(answer.logprobs, tops, strict=True):
+        assert {other.logprob for other in token.chosen} <= set(top.values())
+
+
+def test_a_truncated_prompt_is_its_end(tiny_grpc: GrpcApi, tiny_http: HttpApi) -> None:
+    whole = list(range(30, 60))
+    fields = {"max_tokens": 8, "temperature": 0, "ignore_eos": True}
+    answer = tiny_grpc.complete(whole, **fields, truncate_prompt_tokens=7, echo=True)
+    assert list(answer.prompt_token_ids) == whole[-7:]
+    assert answer.usage.prompt_tokens == 7
+    alone = tiny_grpc.complete(whole[-7:], **fields, echo=True)
+    assert (answer.text, answer.token_ids) == (alone.text, alone.token_ids)
+    text = "one two three four"
+    ids = list(tiny_grpc.stub.Tokenize(pb.TokenizeRequest(text=text)).ids)
+    over_http = tiny_http.complete(
+        prompt=text, max_tokens=1, truncate_prompt_tokens=3, return_token_ids=True
+    )
+    assert over_http["choices"][0]["prompt_token_ids"] == ids[-3:]

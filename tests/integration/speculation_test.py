@@ -16,6 +16,13 @@ from servers import Servers
 
 ACCEPTED = "affine_spec_decode_num_accepted_tokens_total"
 DRAFTED = "affine_spec_decode_num_draft_tokens_total"
+# What is drawn depends on the tokens before, drafts among them.
+SHAPES: tuple[dict, ...] = (
+    {"repetition_penalty": 1.05},
+    {"frequency_penalty": 0.05},
+    {"presence_penalty": 0.5, "min_tokens": 2},
+    {"bad_words": ["a", "the", "is"], "logit_bias": {"40": 1.0}},
+)
 
 
 def repetitive_requests(seed: int, count: int, longest_answer: int) -> list[dict]:
@@ -36,6 +43,8 @@ def repetitive_requests(seed: int, count: int, longest_answer: int) -> list[dict
             temperature = draw.choice((0.2, 0.5, 1.0))
             fields.update(temperature=temperature, seed=draw.getrandbits(64))
             fields.update(draw.choice(({}, {"top_k": 5}, {"top_p": 0.8})))
+        if number % 3 == 0:
+            fields.update(draw.choice(SHAPES))
         if number % 5 == 0:
             fields["stop_token_ids"] = [draw.randrange(20, 300) for _ in range(20)]
         requests.append(fields)

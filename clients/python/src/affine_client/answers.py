@@ -16,13 +16,14 @@ class Alternative:
 
 @dataclass(frozen=True)
 class TokenLogProb:
-    """A token under the model's own distribution, before temperature, top_k and top_p."""
+    """A token under the model's own distribution, which no parameter of sampling changes."""
 
     id: int
     logprob: float  # natural logarithm
     rank: int  # 1 is the most likely token
     text: str
     top: tuple[Alternative, ...] = ()  # most likely first
+    chosen: tuple[Alternative, ...] = ()  # of logprob_token_ids, in their order
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 Prompt = str | Sequence[int]
@@ -15,7 +15,7 @@ class CompletionParams(TypedDict, total=False):
 
     Names are those of the fields of CompleteRequest and SamplingParams there; from the field's kind
     wire.py knows how to send a value: a number or text, a list (of one text also the text alone), a
-    map as a dict, a message as a dict of its fields.
+    map as a dict, token ids as a list, another message as a dict of its fields.
     """
 
     model: str | None
@@ -24,12 +24,24 @@ class CompletionParams(TypedDict, total=False):
     top_k: int | None
     top_p: float | None
     seed: int | None
+    min_p: float | None
+    typical_p: float | None
+    repetition_penalty: float | None
+    frequency_penalty: float | None
+    presence_penalty: float | None
+    logit_bias: Mapping[int, float] | None
+    allowed_token_ids: Sequence[int] | None
+    bad_words: str | Sequence[str] | None
+    min_tokens: int | None
     stop: str | Sequence[str] | None
     stop_token_ids: Sequence[int] | None
+    include_stop_str_in_output: bool | None
     ignore_eos: bool | None
     echo: bool | None
     logprobs: int | None
     prompt_logprobs: int | None
+    logprob_token_ids: Sequence[int] | None
+    truncate_prompt_tokens: int | None
     skip_special_tokens: bool | None
     request_id: str | None
     priority: int | None

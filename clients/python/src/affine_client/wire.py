@@ -52,6 +52,9 @@ def fill(message: Any, name: str, value: Any) -> None:
         _fill_map(getattr(message, name), name, value)
     elif field.is_repeated:
         extend(getattr(message, name), [value] if isinstance(value, str) else value, name)
+    elif kind is pb.TokenIds.DESCRIPTOR:
+        getattr(message, name).SetInParent()  # none at all is not the same as left out
+        extend(getattr(message, name).ids, value, name)
     elif kind is not None:
         try:
             json_format.ParseDict(value, getattr(message, name))
@@ -156,7 +159,12 @@ def _scored(tokens: Iterable[pb.TokenLogProb]) -> tuple[TokenLogProb, ...]:
             logprob=token.logprob,
             rank=token.rank,
             text=token.text,
-            top=tuple(Alternative(best.id, best.logprob, best.text) for best in token.top),
+            top=_alternatives(token.top),
+            chosen=_alternatives(token.chosen),
         )
         for token in tokens
     )
+
+
+def _alternatives(tokens: Iterable[pb.TokenLogProb.Alternative]) -> tuple[Alternative, ...]:
+    return tuple(Alternative(token.id, token.logprob, token.text) for token in tokens)
