@@ -164,6 +164,20 @@ TEST_P(SamplerDistributionTest, GreedyIsTheLargestOfTheShapedLogits) {
 INSTANTIATE_TEST_SUITE_P(Requests, SamplerDistributionTest,
                          testing::Range(size_t{0}, Requests().size()));
 
+TEST(SamplerTest, WhatIsRuledOutIsNotDrawnUnderAnyInstructionSet) {
+  for (const CpuIsa isa : SupportedCpuIsas()) {
+    Sampler sampler(KernelsFor(isa), kVocab);
+    for (SamplingParams params : Requests()) {
+      for (int i = 0; i < 300; ++i) {
+        params.seed = i;
+        const std::vector<float> logits = Logits(i % 7);
+        const int32_t id = sampler.Sample(logits.data(), params, i, kSoFar).id;
+        EXPECT_GT(DirectDistribution(logits, params, kSoFar)[id], 0.0);
+      }
+    }
+  }
+}
+
 TEST(SamplerTest, WhereBansLeaveNothingTheyDoNotHold) {
   std::vector<float> logits = Logits(3);
   logits[6] = logits[4] + 0.5f;
