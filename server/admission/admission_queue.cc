@@ -14,28 +14,44 @@ AdmissionQueue::AdmissionQueue(int32_t max_num_queued_reqs, const Clock& clock)
   }
 }
 
-std::variant<uint64_t, RequestError> AdmissionQueue::Submit(Request request) {
-  uint64_t handle = 0;
+std::variant<uint64_t, RequestError> AdmissionQueue::Submit(std::vector<Request> requests) {
+  const auto count = static_cast<int32_t>(requests.size());
+  uint64_t first = 0;
   {
     const std::lock_guard lock(mutex_);
     if (refusal_) return *refusal_;
-    const int32_t queued = NumQueued();
-    if (queued >= max_num_queued_reqs_) {
-      const int seconds = start_rate_.SecondsFor(queued, clock_.Now());
-      return RequestError{.cause = ErrorCause::kFull,
-                          .message = std::to_string(queued) +
-                                     " requests wait already and max_num_queued_reqs is " +
-                                     std::to_string(max_num_queued_reqs_) + "; try again in " +
-                                     std::to_string(seconds) + " s",
-                          .param = {},
-                          .retry_after_seconds = seconds};
+    if (auto full = WhyNoRoom(count)) return *std::move(full);
+    first = last_handle_ + 1;
+    alive_ += count;
+    for (Request& request : requests) {
+      inbox_.submissions.push_back({++last_handle_, std::move(request)});
     }
-    handle = ++last_handle_;
-    ++alive_;
-    inbox_.submissions.push_back({handle, std::move(request)});
   }
   work_.notify_one();
-  return handle;
+  return first;
+}
+
+std::optional<RequestError> AdmissionQueue::WhyNoRoom(int32_t count) const {
+  const std::string limit = "max_num_queued_reqs is " + std::to_string(max_num_queued_reqs_);
+  if (count > max_num_queued_reqs_) {
+    return RequestError{.cause = ErrorCause::kBadInput,
+                        .message = "the request asks for " + std::to_string(count) +
+                                   " answers, each of which counts as one in the queue, and the "
+                                   "server's " +
+                                   limit + "; ask for fewer at once",
+                        .param = "n"};
+  }
+  const int32_t queued = NumQueued();
+  if (queued + count <= max_num_queued_reqs_) return std::nullopt;
+  const int seconds = start_rate_.SecondsFor(queued, clock_.Now());
+  const std::string these =
+      count == 1 ? "" : ", this one has " + std::to_string(count) + " answers,";
+  return RequestError{.cause = ErrorCause::kFull,
+                      .message = std::to_string(queued) + " requests wait already" + these +
+                                 " and " + limit + "; try again in " + std::to_string(seconds) +
+                                 " s",
+                      .param = {},
+                      .retry_after_seconds = seconds};
 }
 
 void AdmissionQueue::Cancel(uint64_t handle, std::optional<RequestError> error) {

@@ -42,8 +42,10 @@ class AdmissionQueue {
 
   // For any thread.
 
-  /// A handle above all earlier ones, or kFull with a retry hint, or what Close or Stop said.
-  std::variant<uint64_t, RequestError> Submit(Request request);
+  /// Takes all of `requests`, one at least, or none: the handle of the first, above all earlier
+  /// ones, those of the others following it one by one; or kFull with a retry hint, kBadInput if
+  /// they are more than an empty queue holds, or what Close or Stop said.
+  std::variant<uint64_t, RequestError> Submit(std::vector<Request> requests);
   void Cancel(uint64_t handle, std::optional<RequestError> error);
   /// Refuses new requests with `refusal` from now on. The first refusal stays.
   void Close(RequestError refusal);
@@ -68,6 +70,7 @@ class AdmissionQueue {
   bool HasWork() const {
     return !inbox_.submissions.empty() || !inbox_.cancellations.empty() || inbox_.stop.has_value();
   }
+  std::optional<RequestError> WhyNoRoom(int32_t count) const;
   int32_t NumQueued() const { return waiting_ + static_cast<int32_t>(inbox_.submissions.size()); }
 
   const int32_t max_num_queued_reqs_;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <exception>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -52,9 +53,16 @@ Engine::~Engine() {
   TakeInbox();
 }
 
-std::variant<RequestHandle, RequestError> Engine::Submit(Request request) {
-  if (std::optional<RequestError> why = WhyNeverFits(request, info())) return *std::move(why);
-  return queue_.Submit(std::move(request));
+std::variant<std::vector<RequestHandle>, RequestError> Engine::SubmitAll(
+    std::vector<Request> requests) {
+  for (const Request& request : requests) {
+    if (std::optional<RequestError> why = WhyNeverFits(request, info())) return *std::move(why);
+  }
+  std::vector<RequestHandle> handles(requests.size());
+  auto first = queue_.Submit(std::move(requests));
+  if (auto* error = std::get_if<RequestError>(&first)) return std::move(*error);
+  std::iota(handles.begin(), handles.end(), std::get<RequestHandle>(first));
+  return handles;
 }
 
 void Engine::Cancel(RequestHandle handle, std::optional<RequestError> error) {

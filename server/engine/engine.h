@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <variant>
+#include <vector>
 
 #include "model/language_model.h"
 #include "server/admission/admission_queue.h"
@@ -49,7 +50,8 @@ class Engine final : public CompletionEngine {
   ~Engine() override;
 
   const ModelInfo& info() const override { return model_.info(); }
-  std::variant<RequestHandle, RequestError> Submit(Request request) override;
+  std::variant<std::vector<RequestHandle>, RequestError> SubmitAll(
+      std::vector<Request> requests) override;
   void Cancel(RequestHandle handle, std::optional<RequestError> error) override;
   EngineLoad load() const override;
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "server/request/answer_group.h"
+#include "server/request/answer_seed.h"
 #include "server/request/engine_call.h"
 #include "server/request/request_id.h"
 #include "server/request/request_validator.h"
@@ -15,6 +17,32 @@ RequestError RefusedBy(const ServedModel& model, RequestError error) {
   return error;
 }
 
+/// What is submitted for all prompts, and where its tokens go: one of each for each candidate.
+struct Submission {
+  std::vector<Request> requests;
+  std::vector<std::shared_ptr<TokenQueue>> queues;
+  std::vector<std::shared_ptr<const EngineCall::Plan>> plans;
+};
+
+void AddCandidates(ValidatedRequest validated, const std::shared_ptr<ReadySignal>& ready,
+                   Submission& submission) {
+  const auto plan = std::make_shared<const EngineCall::Plan>(EngineCall::PlanOf(validated));
+  for (int32_t i = 0; i < validated.num_candidates; ++i) {
+    Request request = validated.request;
+    request.answer = static_cast<int32_t>(submission.requests.size());
+    request.sampling.seed = SeedOfAnswer(validated.request.sampling.seed, i);
+    if (i > 0) {
+      request.same_prompt = true;
+      request.sampling.prompt_top_log_probs = -1;  // the first one's serve all
+    }
+    auto queue = std::make_shared<TokenQueue>([ready] { ready->Raise(); });
+    request.sink = queue;
+    submission.requests.push_back(std::move(request));
+    submission.queues.push_back(std::move(queue));
+    submission.plans.push_back(plan);
+  }
+}
+
 }  // namespace
 
 std::variant<std::shared_ptr<CompletionCall>, RequestError> StartCompletion(
@@ -23,16 +51,25 @@ std::variant<std::shared_ptr<CompletionCall>, RequestError> StartCompletion(
   if (auto* error = std::get_if<RequestError>(&found)) return std::move(*error);
   const ServedModel& model = *std::get<const ServedModel*>(found);
   const RequestValidator validator(model.engine->info(), *model.tokenizer);
-  auto checked = validator.Validate(std::move(params), FreshRandomBits());
+  auto checked = validator.ValidateAll(params, FreshRandomBits());
   if (auto* error = std::get_if<RequestError>(&checked)) return RefusedBy(model, *error);
-  auto& validated = std::get<ValidatedRequest>(checked);
-  EngineCall::Plan plan = EngineCall::PlanOf(validated);
-  auto queue = std::make_shared<TokenQueue>(std::move(on_ready));
-  validated.request.sink = queue;
-  auto submitted = model.engine->Submit(std::move(validated.request));
+  auto& validated = std::get<std::vector<ValidatedRequest>>(checked);
+  const int32_t num_answers = validated.front().num_answers;
+  const int32_t num_candidates = validated.front().num_candidates;
+  const bool scores_prompts = validated.front().request.sampling.prompt_top_log_probs >= 0;
+  const auto ready = std::make_shared<ReadySignal>(std::move(on_ready));
+  Submission submission;
+  for (ValidatedRequest& one : validated) AddCandidates(std::move(one), ready, submission);
+  auto submitted = model.engine->SubmitAll(std::move(submission.requests));
   if (auto* error = std::get_if<RequestError>(&submitted)) return RefusedBy(model, *error);
-  return std::make_shared<EngineCall>(std::move(plan), model, std::move(queue),
-                                      std::get<RequestHandle>(submitted));
+  const auto& handles = std::get<std::vector<RequestHandle>>(submitted);
+  AnswerGroup::Calls calls;
+  for (size_t i = 0; i < handles.size(); ++i) {
+    calls.push_back(std::make_unique<EngineCall>(std::move(submission.plans[i]), model,
+                                                 std::move(submission.queues[i]), handles[i]));
+  }
+  return std::make_shared<AnswerGroup>(model, std::move(calls), num_answers, num_candidates,
+                                       scores_prompts, ready);
 }
 
 }  // namespace affine

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "model/model_info.h"
 #include "server/request/request.h"
@@ -26,9 +28,19 @@ class CompletionEngine {
  public:
   virtual ~CompletionEngine() = default;
   virtual const ModelInfo& info() const = 0;
-  /// Takes the request, or says why not (kFull, kUnavailable, or kBadInput when it can never fit
-  /// the cache); then its sink is not called. Otherwise the sink gets events until a finish.
-  virtual std::variant<RequestHandle, RequestError> Submit(Request request) = 0;
+  /// Takes all requests, one at least, or none and says why (kFull, kUnavailable, or kBadInput when
+  /// one can never fit the cache, or all together the queue); then no sink is called. Otherwise
+  /// each sink gets events until a finish. Handles are in the order of the requests.
+  virtual std::variant<std::vector<RequestHandle>, RequestError> SubmitAll(
+      std::vector<Request> requests) = 0;
+  /// One alone.
+  std::variant<RequestHandle, RequestError> Submit(Request request) {
+    std::vector<Request> alone;
+    alone.push_back(std::move(request));
+    auto taken = SubmitAll(std::move(alone));
+    if (auto* error = std::get_if<RequestError>(&taken)) return std::move(*error);
+    return std::get<std::vector<RequestHandle>>(taken).front();
+  }
   /// Ends the request before the next step and frees its blocks; its sink gets a finish with
   /// `error` unless it had one already. Without an error the caller has all it wants (a stop string
   /// was completed): the finish is kStop. Unknown or ended handles are ignored.

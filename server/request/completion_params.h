@@ -12,11 +12,18 @@
 
 namespace affine {
 
+/// Text, or token ids.
+using Prompt = std::variant<std::string, std::vector<int64_t>>;
+
 /// Numbers are wide, so that what is out of range can still be named in the error. Fields carry
 /// the names and meanings of affine.v1.CompleteRequest, where defaults and limits stand.
 struct CompletionParams {
   std::string model;
-  std::variant<std::string, std::vector<int64_t>> prompt;
+  Prompt prompt;
+  std::vector<Prompt> more_prompts;  // answered after `prompt`, with the same parameters
+  std::optional<int64_t> n;
+  std::optional<int64_t> best_of;
+  bool stream = false;  // the caller gets the answer in pieces
   std::optional<int64_t> max_tokens;
   std::optional<double> temperature;
   std::optional<int64_t> top_k;

@@ -10,7 +10,7 @@ EngineCall::Plan EngineCall::PlanOf(const ValidatedRequest& validated) {
   return {request.id,
           request.prompt,
           request.stop_token_ids,
-          request.sampling.top_log_probs >= 0,
+          validated.wants_logprobs,
           validated.echo_text,
           validated.stop,
           validated.include_stop_str_in_output,
@@ -19,14 +19,14 @@ EngineCall::Plan EngineCall::PlanOf(const ValidatedRequest& validated) {
           validated.stability_heads};
 }
 
-EngineCall::EngineCall(Plan plan, const ServedModel& model, std::shared_ptr<TokenQueue> queue,
-                       RequestHandle handle)
+EngineCall::EngineCall(std::shared_ptr<const Plan> plan, const ServedModel& model,
+                       std::shared_ptr<TokenQueue> queue, RequestHandle handle)
     : plan_(std::move(plan)),
       model_(model),
       queue_(std::move(queue)),
       handle_(handle),
-      assembler_(*model.tokenizer, {plan_.stop, plan_.include_stop, plan_.min_tokens},
-                 plan_.skip_special_tokens) {}
+      assembler_(*model.tokenizer, {plan_->stop, plan_->include_stop, plan_->min_tokens},
+                 plan_->skip_special_tokens) {}
 
 EngineCall::~EngineCall() {
   queue_->Close();
@@ -46,7 +46,7 @@ std::optional<CompletionChunk> EngineCall::Next() {
       !chunk.end) {
     return std::nullopt;
   }
-  if (!started_) chunk.text.insert(0, plan_.echo_text);
+  if (!started_) chunk.text.insert(0, plan_->echo_text);
   started_ = true;
   return chunk;
 }
@@ -63,11 +63,12 @@ void EngineCall::Take(TokenEvent event, CompletionChunk& chunk) {
 void EngineCall::TakeToken(ScoredToken token, CompletionChunk& chunk) {
   const int32_t id = token.id;
   ++delivered_;
+  sum_log_prob_ += token.log_prob;
   chunk.token_ids.push_back(id);
-  if (plan_.wants_logprobs) chunk.logprobs.push_back(std::move(token));
-  const std::vector<int32_t>& stops = plan_.stop_token_ids;
+  if (plan_->wants_logprobs) chunk.logprobs.push_back(std::move(token));
+  const std::vector<int32_t>& stops = plan_->stop_token_ids;
   // A stop token counts as output, but its text is not part of the answer unless asked for.
-  if (!plan_.include_stop && std::binary_search(stops.begin(), stops.end(), id)) return;
+  if (!plan_->include_stop && std::binary_search(stops.begin(), stops.end(), id)) return;
   if (!assembler_.Add(id)) return;
   stopped_ = true;
   model_.engine->Cancel(handle_, std::nullopt);
@@ -76,7 +77,7 @@ void EngineCall::TakeToken(ScoredToken token, CompletionChunk& chunk) {
 CompletionEnd EngineCall::EndOf(RequestFinish finish) {
   ended_ = true;
   CompletionEnd end;
-  end.usage = {static_cast<int32_t>(plan_.prompt.size()), finish.cached_tokens, delivered_};
+  end.usage = {static_cast<int32_t>(plan_->prompt.size()), finish.cached_tokens, delivered_};
   // After a stop string any end is a stop: the engine's own may have come just before.
   const bool error = finish.reason == FinishReason::kError && !stopped_;
   if (error) {
@@ -95,7 +96,7 @@ std::shared_ptr<const StabilitySummary> EngineCall::SummaryOf(
   const ModelInfo& info = model_.engine->info();
   const bool affine = info.attention.affine.has_value();
   auto summary = std::make_shared<StabilitySummary>(Summarize(heads, info.num_heads, affine));
-  if (plan_.stability_heads) summary->heads = MatricesOf(heads, info.num_heads, affine);
+  if (plan_->stability_heads) summary->heads = MatricesOf(heads, info.num_heads, affine);
   return summary;
 }
 

@@ -1,4 +1,4 @@
-// A completion that runs on an engine.
+// One answer that an engine is making: its tokens to chunks.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,10 @@
 
 namespace affine {
 
-class EngineCall final : public CompletionCall {
+/// One thread at a time, but Cancel and NoteFirstWrite are thread-safe.
+class EngineCall final {
  public:
-  /// What the call keeps of a request once the engine has it.
+  /// What the calls of a prompt keep of their request once the engine has it.
   struct Plan {
     std::string request_id;
     std::vector<int32_t> prompt;
@@ -33,19 +34,22 @@ class EngineCall final : public CompletionCall {
   static Plan PlanOf(const ValidatedRequest& validated);
 
   /// `queue` is the sink of the request that `model`'s engine took as `handle`.
-  EngineCall(Plan plan, const ServedModel& model, std::shared_ptr<TokenQueue> queue,
-             RequestHandle handle);
-  ~EngineCall() override;
+  EngineCall(std::shared_ptr<const Plan> plan, const ServedModel& model,
+             std::shared_ptr<TokenQueue> queue, RequestHandle handle);
+  ~EngineCall();  // cancels if it has not ended
   EngineCall(const EngineCall&) = delete;
   EngineCall& operator=(const EngineCall&) = delete;
 
-  std::optional<CompletionChunk> Next() override;
-  void Cancel(RequestError why) override;
-  void NoteFirstWrite(Clock::Time when) override { queue_->NoteFirstWrite(when); }
-  const std::string& request_id() const override { return plan_.request_id; }
-  const std::string& model_name() const override { return model_.name; }
-  const std::vector<int32_t>& prompt_token_ids() const override { return plan_.prompt; }
-  const Tokenizer& tokenizer() const override { return *model_.tokenizer; }
+  /// The next chunk of everything that has come so far, without number and total.
+  std::optional<CompletionChunk> Next();
+  void Cancel(RequestError why);
+  void NoteFirstWrite(Clock::Time when) { queue_->NoteFirstWrite(when); }
+  const Plan& plan() const { return *plan_; }
+  bool ended() const { return ended_; }
+  /// Tokens given out so far, and the mean of their log-probabilities, if the engine computed
+  /// these: by which the best of several answers are found.
+  int32_t delivered() const { return delivered_; }
+  double mean_log_prob() const { return delivered_ == 0 ? 0.0 : sum_log_prob_ / delivered_; }
 
  private:
   void Take(TokenEvent event, CompletionChunk& chunk);
@@ -53,15 +57,16 @@ class EngineCall final : public CompletionCall {
   CompletionEnd EndOf(RequestFinish finish);
   std::shared_ptr<const StabilitySummary> SummaryOf(std::span<const HeadStability> heads) const;
 
-  const Plan plan_;
+  const std::shared_ptr<const Plan> plan_;
   const ServedModel& model_;
   const std::shared_ptr<TokenQueue> queue_;
   const RequestHandle handle_;
   TextAssembler assembler_;
   int32_t delivered_ = 0;  // tokens given out in chunks
-  bool started_ = false;   // a chunk was given out
-  bool stopped_ = false;   // a stop string was completed: later tokens are dropped
-  bool ended_ = false;     // the engine's finish was seen
+  double sum_log_prob_ = 0.0;
+  bool started_ = false;  // a chunk was given out
+  bool stopped_ = false;  // a stop string was completed: later tokens are dropped
+  bool ended_ = false;    // the engine's finish was seen
 };
 
 }  // namespace affine

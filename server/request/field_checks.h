@@ -63,13 +63,14 @@ inline Checked CheckId(std::string_view field, const std::string& name, int64_t 
                              std::to_string(model.vocab_size - 1) + "]");
 }
 
-/// Narrows `ids` to the model's type once every one is in its vocabulary.
+/// Narrows `ids`, which stand in `field` as `list`, to the model's type once every one is in its
+/// vocabulary.
 template <typename Id>
-Checked TakeIds(std::string_view field, const std::vector<Id>& ids, const ModelInfo& model,
-                std::vector<int32_t>& out) {
+Checked TakeIds(std::string_view field, const std::string& list, const std::vector<Id>& ids,
+                const ModelInfo& model, std::vector<int32_t>& out) {
   out.reserve(out.size() + ids.size());
   for (size_t i = 0; i < ids.size(); ++i) {
-    const std::string name = std::string(field) + "[" + std::to_string(i) + "]";
+    const std::string name = list + "[" + std::to_string(i) + "]";
     if (Checked error = CheckId(field, name, ids[i], model)) return error;
     out.push_back(static_cast<int32_t>(ids[i]));
   }

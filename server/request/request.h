@@ -23,6 +23,9 @@ struct Request {
   int32_t priority = 0;    // lower is served first, as in vLLM
   bool stability = false;  // observe the attention at every position, prompt and output
   std::string cache_salt;  // requests share cached prefixes only under the same salt
+  int32_t answer = 0;      // which one of what a caller asked for at once, candidates counted
+  /// Prompt and salt are those of the request before it in the submission.
+  bool same_prompt = false;
   std::optional<Clock::Time> deadline;
   Clock::Time arrival;              // of the RPC at the front door
   std::shared_ptr<TokenSink> sink;  // never null

@@ -41,10 +41,35 @@ Checked CheckNumbers(const CompletionParams& params, const ModelInfo& model) {
            CheckTruncation(params, model),
            IntegerRange{"priority", -V::kMaxPriority, V::kMaxPriority}.Check(params.priority),
            CheckIfGiven(IntegerRange{"timeout_ms", 1, V::kMaxTimeoutMs}, params.timeout_ms),
+           CheckIfGiven(IntegerRange{"n", 1, V::kMaxAnswersOfPrompt}, params.n),
+           CheckIfGiven(IntegerRange{"best_of", 1, V::kMaxAnswersOfPrompt}, params.best_of),
        }) {
     if (error) return error;
   }
   return std::nullopt;
+}
+
+Checked CheckAnswers(const CompletionParams& params) {
+  const int64_t n = params.n.value_or(1), best_of = params.best_of.value_or(n);
+  const std::string both =
+      "`best_of` is " + std::to_string(best_of) + " and `n` is " + std::to_string(n) + "; ";
+  if (best_of < n) {
+    return BadInput("best_of", both +
+                                   "the n best of best_of answers are given: best_of must be at "
+                                   "least n");
+  }
+  if (best_of > n && params.stream) {
+    return BadInput("best_of", both +
+                                   "which are the best is known only once all have ended: ask "
+                                   "without a stream, or leave best_of out");
+  }
+  const auto prompts = static_cast<int64_t>(1 + params.more_prompts.size());
+  if (prompts * best_of <= RequestValidator::kMaxAnswers) return std::nullopt;
+  return BadInput("prompt", "`prompt` is a list of " + std::to_string(prompts) + " and asks for " +
+                                std::to_string(best_of) + " answers to each, " +
+                                std::to_string(prompts * best_of) +
+                                " together; a request may ask for at most " +
+                                std::to_string(RequestValidator::kMaxAnswers));
 }
 
 Checked CheckStops(const CompletionParams& params) {
@@ -72,11 +97,12 @@ Checked CheckStability(const CompletionParams& params) {
                   "well, or leave `stability_heads` out");
 }
 
-Checked CheckPromptLength(size_t tokens, const ModelInfo& model) {
-  if (tokens == 0) return BadInput("prompt", "`prompt` is empty; it must have at least 1 token");
+Checked CheckPromptLength(const std::string& name, size_t tokens, const ModelInfo& model) {
+  const std::string quoted = "`" + name + "`";
+  if (tokens == 0) return BadInput("prompt", quoted + " is empty; it must have at least 1 token");
   if (tokens > static_cast<size_t>(model.max_model_len)) {
     return BadInput(
-        "prompt", "`prompt` has " + std::to_string(tokens) + " tokens; the model's limit is " +
+        "prompt", quoted + " has " + std::to_string(tokens) + " tokens; the model's limit is " +
                       std::to_string(model.max_model_len) + " tokens, prompt and output together");
   }
   return std::nullopt;
@@ -90,19 +116,19 @@ size_t MostPromptTokens(const CompletionParams& params, const ModelInfo& model) 
   return std::max<int64_t>(model.max_model_len - output, 1);
 }
 
-Checked TakePrompt(const CompletionParams& params, const ModelInfo& model,
-                   const Tokenizer& tokenizer, ValidatedRequest& out) {
-  const auto* text = std::get_if<std::string>(&params.prompt);
+Checked TakePrompt(const CompletionParams& params, const Prompt& given, const std::string& name,
+                   const ModelInfo& model, const Tokenizer& tokenizer, ValidatedRequest& out) {
+  const auto* text = std::get_if<std::string>(&given);
   std::vector<int32_t>& prompt = out.request.prompt;
   const size_t most = MostPromptTokens(params, model);
   const auto take = [&](const auto& ids) -> Checked {
-    if (Checked error = CheckPromptLength(std::min(ids.size(), most), model)) return error;
-    return TakeIds("prompt", ids, model, prompt);
+    if (Checked error = CheckPromptLength(name, std::min(ids.size(), most), model)) return error;
+    return TakeIds("prompt", name, ids, model, prompt);
   };
   if (text != nullptr) {
-    if (Checked error = CheckUtf8("prompt", "prompt", *text)) return error;
+    if (Checked error = CheckUtf8("prompt", name, *text)) return error;
     if (Checked error = take(tokenizer.Encode(*text, /*add_special_tokens=*/true))) return error;
-  } else if (Checked error = take(std::get<std::vector<int64_t>>(params.prompt))) {
+  } else if (Checked error = take(std::get<std::vector<int64_t>>(given))) {
     return error;
   }
   const bool truncated = prompt.size() > most;
@@ -132,7 +158,10 @@ Checked TakeMaxTokens(const CompletionParams& params, const ModelInfo& model, Re
 
 Checked TakeStopTokens(const CompletionParams& params, const ModelInfo& model, Request& request) {
   std::vector<int32_t>& ids = request.stop_token_ids;
-  if (Checked error = TakeIds("stop_token_ids", params.stop_token_ids, model, ids)) return error;
+  if (Checked error =
+          TakeIds("stop_token_ids", "stop_token_ids", params.stop_token_ids, model, ids)) {
+    return error;
+  }
   if (!params.ignore_eos) {
     ids.insert(ids.end(), model.eos_token_ids.begin(), model.eos_token_ids.end());
   }
@@ -155,26 +184,61 @@ std::optional<Clock::Time> DeadlineOf(const CompletionParams& params) {
 RequestValidator::RequestValidator(const ModelInfo& model, const Tokenizer& tokenizer)
     : model_(model), tokenizer_(tokenizer) {}
 
+Checked RequestValidator::CheckAll(const CompletionParams& params) const {
+  if (Checked error = CheckNumbers(params, model_)) return error;
+  if (Checked error = CheckSampling(params, model_)) return error;
+  if (Checked error = CheckAnswers(params)) return error;
+  if (Checked error = CheckStops(params)) return error;
+  if (Checked error = CheckNames(params)) return error;
+  return CheckStability(params);
+}
+
 std::variant<ValidatedRequest, RequestError> RequestValidator::Validate(CompletionParams params,
                                                                         uint64_t fresh_seed) const {
-  if (Checked error = CheckNumbers(params, model_)) return *error;
-  if (Checked error = CheckSampling(params, model_)) return *error;
-  if (Checked error = CheckStops(params)) return *error;
-  if (Checked error = CheckNames(params)) return *error;
-  if (Checked error = CheckStability(params)) return *error;
+  if (Checked error = CheckAll(params)) return *error;
+  return ValidateOne(params, params.prompt, "prompt", fresh_seed);
+}
+
+std::variant<std::vector<ValidatedRequest>, RequestError> RequestValidator::ValidateAll(
+    const CompletionParams& params, uint64_t fresh_seed) const {
+  if (Checked error = CheckAll(params)) return *error;
+  std::vector<ValidatedRequest> all;
+  const bool one = params.more_prompts.empty();
+  for (size_t i = 0; i <= params.more_prompts.size(); ++i) {
+    const Prompt& prompt = i == 0 ? params.prompt : params.more_prompts[i - 1];
+    const std::string name = one ? "prompt" : "prompt[" + std::to_string(i) + "]";
+    auto checked = ValidateOne(params, prompt, name, fresh_seed);
+    if (auto* error = std::get_if<RequestError>(&checked)) return std::move(*error);
+    all.push_back(std::get<ValidatedRequest>(std::move(checked)));
+    all.back().request.id = all.front().request.id;
+  }
+  return all;
+}
+
+std::variant<ValidatedRequest, RequestError> RequestValidator::ValidateOne(
+    const CompletionParams& params, const Prompt& prompt, const std::string& prompt_name,
+    uint64_t fresh_seed) const {
   ValidatedRequest out;
   Request& request = out.request;
   if (Checked error = TakeStopTokens(params, model_, request)) return *error;
-  if (Checked error = TakePrompt(params, model_, tokenizer_, out)) return *error;
+  if (Checked error = TakePrompt(params, prompt, prompt_name, model_, tokenizer_, out)) {
+    return *error;
+  }
   if (Checked error = TakeMaxTokens(params, model_, request)) return *error;
   if (Checked error = TakeSampling(params, model_, tokenizer_, fresh_seed, request)) return *error;
-  request.id = params.request_id.empty() ? NewRequestId() : std::move(params.request_id);
+  request.id = params.request_id.empty() ? NewRequestId() : params.request_id;
+  out.wants_logprobs = params.logprobs.has_value();
+  out.num_answers = static_cast<int32_t>(params.n.value_or(1));
+  out.num_candidates = static_cast<int32_t>(params.best_of.value_or(out.num_answers));
+  if (out.num_candidates > out.num_answers) {
+    request.sampling.top_log_probs = std::max(request.sampling.top_log_probs, 0);
+  }
   request.priority = static_cast<int32_t>(params.priority);
   request.stability = params.stability;
-  request.cache_salt = std::move(params.cache_salt);
+  request.cache_salt = params.cache_salt;
   request.deadline = DeadlineOf(params);
   request.arrival = params.arrival;
-  out.stop = std::move(params.stop);
+  out.stop = params.stop;
   out.include_stop_str_in_output = params.include_stop_str_in_output;
   out.skip_special_tokens = params.skip_special_tokens;
   out.stability_heads = params.stability_heads;

@@ -19,7 +19,10 @@ struct ValidatedRequest {
   Request request;  // without a sink
   std::vector<std::string> stop;
   bool include_stop_str_in_output = false;
-  std::string echo_text;  // comes before the answer; empty without echo
+  std::string echo_text;        // comes before the answer; empty without echo
+  bool wants_logprobs = false;  // of the answer's tokens, in the answer
+  int32_t num_answers = 1;      // the best so many of
+  int32_t num_candidates = 1;   // so many; if more, their log-probabilities are computed
   bool skip_special_tokens = true;
   bool stability_heads = false;
 };
@@ -34,16 +37,27 @@ class RequestValidator {
   static constexpr size_t kMaxCacheSaltBytes = 256;
   static constexpr int64_t kMaxPriority = 1000;
   static constexpr int64_t kMaxTimeoutMs = 86'400'000;
+  static constexpr int64_t kMaxAnswersOfPrompt = 128;  // n and best_of
+  static constexpr int64_t kMaxAnswers = 1024;         // prompts times best_of
 
   RequestValidator(const ModelInfo& model, const Tokenizer& tokenizer);
 
-  /// Checks all of `params` but the model's name and tokenises its prompt, cheap checks first.
+  /// Checks all of `params` but the model's name and tokenises its one prompt, cheap checks first.
   /// `fresh_seed` seeds the draw of a request that brings no seed. Errors are kBadInput and name
   /// field, value and limit.
   std::variant<ValidatedRequest, RequestError> Validate(CompletionParams params,
                                                         uint64_t fresh_seed) const;
+  /// The same for each of its prompts, in order: they differ in nothing else.
+  std::variant<std::vector<ValidatedRequest>, RequestError> ValidateAll(
+      const CompletionParams& params, uint64_t fresh_seed) const;
 
  private:
+  std::optional<RequestError> CheckAll(const CompletionParams& params) const;
+  std::variant<ValidatedRequest, RequestError> ValidateOne(const CompletionParams& params,
+                                                           const Prompt& prompt,
+                                                           const std::string& prompt_name,
+                                                           uint64_t fresh_seed) const;
+
   const ModelInfo& model_;
   const Tokenizer& tokenizer_;
 };

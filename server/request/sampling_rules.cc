@@ -81,7 +81,8 @@ void TakeNumbers(const CompletionParams& params, const ModelInfo& model, Samplin
   sampling.top_p = AboveZero(params.top_p.value_or(model.default_top_p));
   sampling.min_p = static_cast<float>(params.min_p.value_or(model.default_min_p));
   sampling.typical_p = AboveZero(params.typical_p.value_or(1.0));
-  sampling.repetition_penalty = AboveZero(params.repetition_penalty.value_or(model.default_repetition_penalty));
+  sampling.repetition_penalty =
+      AboveZero(params.repetition_penalty.value_or(model.default_repetition_penalty));
   sampling.frequency_penalty = static_cast<float>(params.frequency_penalty.value_or(0.0));
   sampling.presence_penalty = static_cast<float>(params.presence_penalty.value_or(0.0));
   sampling.top_log_probs = static_cast<int32_t>(params.logprobs.value_or(-1));
@@ -102,7 +103,8 @@ Checked TakeAllowed(const CompletionParams& params, const ModelInfo& model,
                     SamplingParams& sampling) {
   if (!params.allowed_token_ids) return std::nullopt;
   std::vector<int32_t> ids;
-  if (Checked error = TakeIds("allowed_token_ids", *params.allowed_token_ids, model, ids)) {
+  const char* field = "allowed_token_ids";
+  if (Checked error = TakeIds(field, field, *params.allowed_token_ids, model, ids)) {
     return error;
   }
   sampling.allowed = TokenMask(model.vocab_size);
@@ -175,8 +177,9 @@ Checked TakeSampling(const CompletionParams& params, const ModelInfo& model,
   TakeBias(params, sampling);
   if (Checked error = TakeAllowed(params, model, sampling)) return error;
   if (Checked error = TakeMinTokens(params, request, sampling)) return error;
+  const char* chosen = "logprob_token_ids";
   if (Checked error =
-          TakeIds("logprob_token_ids", params.logprob_token_ids, model, sampling.log_prob_ids)) {
+          TakeIds(chosen, chosen, params.logprob_token_ids, model, sampling.log_prob_ids)) {
     return error;
   }
   return TakeBadWords(params, model, tokenizer, sampling);

@@ -17,11 +17,13 @@ using testing::HasSubstr;
 class AdmissionQueueTest : public testing::Test {
  protected:
   uint64_t Accept(const std::string& id = "") {
-    Request request;
-    request.id = id;
-    return std::get<uint64_t>(queue_.Submit(std::move(request)));
+    std::vector<Request> requests(1);
+    requests.front().id = id;
+    return std::get<uint64_t>(queue_.Submit(std::move(requests)));
   }
-  RequestError Refusal() { return std::get<RequestError>(queue_.Submit({})); }
+  RequestError Refusal(size_t count = 1) {
+    return std::get<RequestError>(queue_.Submit(std::vector<Request>(count)));
+  }
   static RequestError Error(ErrorCause cause) {
     return {.cause = cause, .message = "why", .param = {}, .retry_after_seconds = 0};
   }
@@ -51,6 +53,29 @@ TEST_F(AdmissionQueueTest, IsFullAtItsLimitWithAHint) {
   const RequestError error = Refusal();
   EXPECT_EQ(error.cause, ErrorCause::kFull);
   EXPECT_EQ(error.retry_after_seconds, 1);
+  EXPECT_THAT(error.message, HasSubstr("max_num_queued_reqs is 3"));
+}
+
+TEST_F(AdmissionQueueTest, TakesSeveralAtOnceOrNone) {
+  Accept("alone");
+  const RequestError error = Refusal(3);
+  EXPECT_EQ(error.cause, ErrorCause::kFull);
+  EXPECT_THAT(error.message, HasSubstr("1 requests wait already, this one has 3 answers, and"));
+  EXPECT_EQ(queue_.num_queued(), 1);
+  const uint64_t first = std::get<uint64_t>(queue_.Submit(std::vector<Request>(2)));
+  queue_.Take(&inbox_);
+  ASSERT_EQ(inbox_.submissions.size(), 3u);
+  EXPECT_EQ(inbox_.submissions[1].handle, first);
+  EXPECT_EQ(inbox_.submissions[2].handle, first + 1);
+  queue_.NoteEnded(2);
+  EXPECT_FALSE(queue_.WaitIdle(Clock::Time{})) << "each counts as alive";
+}
+
+TEST_F(AdmissionQueueTest, WhatAnEmptyQueueCannotHoldIsBadInput) {
+  const RequestError error = Refusal(4);
+  EXPECT_EQ(error.cause, ErrorCause::kBadInput);
+  EXPECT_EQ(error.param, "n");
+  EXPECT_THAT(error.message, HasSubstr("4 answers"));
   EXPECT_THAT(error.message, HasSubstr("max_num_queued_reqs is 3"));
 }
 

@@ -21,14 +21,18 @@ class ScriptedEngine final : public CompletionEngine {
 
   const ModelInfo& info() const override { return info_; }
 
-  std::variant<RequestHandle, RequestError> Submit(Request request) override {
+  std::variant<std::vector<RequestHandle>, RequestError> SubmitAll(
+      std::vector<Request> requests) override {
     std::lock_guard lock(mutex_);
     if (refusal_) return *refusal_;
-    const RequestHandle handle = ++last_handle_;
-    live_[handle] = request.sink;
-    submitted_.push_back(std::move(request));
+    std::vector<RequestHandle> handles;
+    for (Request& request : requests) {
+      handles.push_back(++last_handle_);
+      live_[last_handle_] = request.sink;
+      submitted_.push_back(std::move(request));
+    }
     changed_.notify_all();
-    return handle;
+    return handles;
   }
 
   void Cancel(RequestHandle handle, std::optional<RequestError> error) override {

@@ -46,7 +46,8 @@ class IdleEngine final : public CompletionEngine {
     info_.num_blocks = 64;
   }
   const ModelInfo& info() const override { return info_; }
-  std::variant<RequestHandle, RequestError> Submit(Request request) override {
+  std::variant<std::vector<RequestHandle>, RequestError> SubmitAll(
+      std::vector<Request> requests) override {
     return RequestError{};
   }
   void Cancel(RequestHandle handle, std::optional<RequestError> error) override {}

@@ -15,7 +15,8 @@ class LoadedEngine final : public CompletionEngine {
  public:
   explicit LoadedEngine(EngineLoad load) : load_(load) {}
   const ModelInfo& info() const override { return info_; }
-  std::variant<RequestHandle, RequestError> Submit(Request request) override {
+  std::variant<std::vector<RequestHandle>, RequestError> SubmitAll(
+      std::vector<Request> requests) override {
     return RequestError{};
   }
   void Cancel(RequestHandle handle, std::optional<RequestError> error) override {}
