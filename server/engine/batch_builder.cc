@@ -6,6 +6,8 @@
 namespace affine {
 
 StepBatch BatchBuilder::Build(const StepPlan& plan) {
+  copies_.clear();
+  for (const PlannedCopy& copy : plan.copies) copies_.push_back({copy.from, copy.to});
   slices_.clear();
   drafted_.clear();
   size_t drafted = 0;
@@ -31,7 +33,7 @@ StepBatch BatchBuilder::Build(const StepPlan& plan) {
       slice.targets = tokens.subspan(next, std::min(planned.count, sequence.prompt_length - next));
     }
   }
-  return {.copies = {}, .slices = slices_};
+  return {.copies = copies_, .slices = slices_};
 }
 
 std::span<const int32_t> BatchBuilder::WithDrafts(const PlannedSlice& planned) {

@@ -27,6 +27,7 @@ class BatchBuilder {
 
   LiveRequests& live_;
   std::vector<int32_t> drafted_;  // of each slice with drafts: its own tokens, then the drafts
+  std::vector<BlockCopy> copies_;
   std::vector<SequenceSlice> slices_;
 };
 

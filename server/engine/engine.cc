@@ -141,7 +141,7 @@ void Engine::NotePlan(const StepPlan& plan, Clock::Time now, StepReport* report)
     RequestFinish& progress = live_.Of(*admission.sequence).progress;
     if (progress.first_scheduled) continue;  // it comes back from a preemption
     progress.first_scheduled = now;
-    progress.cached_tokens = admission.cached_tokens;
+    progress.cached_tokens = admission.cached_tokens + admission.forked_tokens;
     report->prefix_queries += admission.looked_up_tokens;
     report->prefix_hits += admission.cached_tokens;
     ++started;

@@ -26,8 +26,14 @@ void LiveRequests::Add(uint64_t handle, Request request) {
   sequence.cache_salt = request.cache_salt;
   sequence.tokens = request.prompt;
   if (request.deadline) deadlines_.emplace(*request.deadline, handle);
+  if (!request.same_prompt) first_of_prompt_ = handle;
+  // Who measures the attention of a prompt computes it.
+  if (request.same_prompt && !request.stability) {
+    scheduler_.AddSibling(by_handle_.at(first_of_prompt_)->sequence, sequence);
+  } else {
+    scheduler_.Add(sequence);
+  }
   live->request = std::move(request);
-  scheduler_.Add(sequence);
   by_handle_.emplace(handle, std::move(live));
 }
 

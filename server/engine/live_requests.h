@@ -21,7 +21,7 @@ class LiveRequests {
   /// All outlive this object.
   LiveRequests(const ModelInfo& info, Scheduler& scheduler, Publisher& publisher);
 
-  /// The request waits in the scheduler.
+  /// The request waits in the scheduler. One of the same prompt follows the other at once.
   void Add(uint64_t handle, Request request);
   /// Null if it has ended.
   LiveRequest* Find(uint64_t handle);
@@ -38,6 +38,7 @@ class LiveRequests {
   const ModelInfo& info_;
   Scheduler& scheduler_;
   Publisher& publisher_;
+  uint64_t first_of_prompt_ = 0;  // the latest request that is not of the same prompt
   std::unordered_map<uint64_t, std::unique_ptr<LiveRequest>> by_handle_;
   std::set<std::pair<Clock::Time, uint64_t>> deadlines_;
 };

@@ -46,6 +46,17 @@ void BlockTables::AttachPrefix(Sequence& sequence, std::span<const int32_t> pref
   sequence.num_computed = sequence.num_indexed * pool_.block_size();
 }
 
+void BlockTables::AttachFork(Sequence& sequence, const Sequence& source, int32_t count) {
+  const int32_t whole = count / pool_.block_size();
+  for (int32_t i = 0; i < whole; ++i) {
+    pool_.Share(source.blocks[i]);
+    sequence.blocks.push_back(source.blocks[i]);
+  }
+  sequence.num_indexed = std::min(whole, source.num_indexed);
+  sequence.index_blocks = source.index_blocks;
+  sequence.num_computed = count;
+}
+
 int32_t BlockTables::Grow(Sequence& sequence, int32_t count) {
   const int32_t wanted = sequence.num_computed + count;
   const auto capacity = [&] {

@@ -25,6 +25,9 @@ class BlockTables {
   std::span<const int32_t> FindPrefix(Sequence& sequence);
   /// Gives a sequence without blocks the ones that FindPrefix found.
   void AttachPrefix(Sequence& sequence, std::span<const int32_t> prefix);
+  /// Gives a sequence without blocks the first `count` tokens of `source`: whole blocks are shared.
+  /// What is left of them lies in the block that Grow adds next, once source's was copied there.
+  void AttachFork(Sequence& sequence, const Sequence& source, int32_t count);
   /// Allocates blocks for the next `count` tokens; returns how many of these have a block now.
   int32_t Grow(Sequence& sequence, int32_t count);
   /// The next `count` tokens are in the cache; blocks that are full now become findable, or give

@@ -39,7 +39,13 @@ void Scheduler::Add(Sequence& sequence) {
   waiting_.insert(&sequence);
 }
 
+void Scheduler::AddSibling(Sequence& first, Sequence& sequence) {
+  groups_.Join(first, sequence);
+  Add(sequence);
+}
+
 void Scheduler::Remove(Sequence& sequence) {
+  groups_.Leave(sequence);
   if (sequence.state == Sequence::State::kWaiting) {
     waiting_.erase(&sequence);
     return;
@@ -78,7 +84,8 @@ void Scheduler::GatherWishes(const StepBudget& budget) {
   wishes_.clear();
   for (Sequence* sequence : running_) {
     if (sequence->decoding()) continue;
-    wishes_.push_back({sequence, sequence->num_computed, sequence->num_uncomputed()});
+    wishes_.push_back(
+        {sequence, sequence->num_computed, WantedAfter(*sequence, sequence->num_computed)});
   }
   GatherWaiting(budget);
   std::ranges::sort(wishes_, Rank(), &PrefillWish::sequence);
@@ -98,18 +105,35 @@ void Scheduler::GatherWaiting(const StepBudget& budget) {
   for (size_t looked = 0; Sequence * sequence : waiting_) {
     if (looked == slots || (looked > 0 && short_tokens >= tokens)) return;
     if (looked >= kLookAhead && all_tokens >= tokens) return;
-    const std::span<const int32_t> prefix = tables_.FindPrefix(*sequence);
-    const int32_t needed = NumNeeded(*sequence, prefix);
+    if (groups_.MustWait(*sequence)) continue;
+    const Start start = FindStart(*sequence);
+    const int32_t needed = NumNeeded(*sequence, start.blocks);
     const bool alone = running_.empty() && looked == 0;
     if (needed > spare && !alone) return;
     spare -= needed + 1;
     ++looked;
-    const int32_t cached = static_cast<int32_t>(prefix.size()) * tables_.pool().block_size();
-    const int32_t wanted = sequence->length() - cached;
+    const int32_t wanted = WantedAfter(*sequence, start.tokens);
     all_tokens += wanted;
     if (wanted <= tokens / 2) short_tokens += wanted;
-    wishes_.push_back({sequence, cached, wanted});
+    wishes_.push_back({sequence, start.tokens, wanted});
   }
+}
+
+// The prompt's last token waits for a step of its own while siblings wait: they fork before it, and
+// so even from one that ends with its first token.
+int32_t Scheduler::WantedAfter(const Sequence& sequence, int32_t computed) const {
+  const int32_t left = sequence.length() - computed;
+  return left > 1 && groups_.IsAwaited(sequence) ? left - 1 : left;
+}
+
+Scheduler::Start Scheduler::FindStart(Sequence& sequence) {
+  const int32_t size = tables_.pool().block_size();
+  const std::span<const int32_t> prefix = tables_.FindPrefix(sequence);
+  const int32_t cached = static_cast<int32_t>(prefix.size()) * size;
+  const Sequence* source = groups_.SourceOf(sequence);
+  const int32_t shared = sequence.prompt_length - 1;
+  if (source == nullptr || shared <= cached) return {prefix, cached, nullptr};
+  return {std::span(source->blocks).first(static_cast<size_t>(shared / size)), shared, source};
 }
 
 void Scheduler::ScheduleRunning() {
@@ -127,21 +151,32 @@ void Scheduler::AdmitWaiting() {
   for (const PrefillWish& wish : wishes_) {
     Sequence& sequence = *wish.sequence;
     if (sequence.state != Sequence::State::kWaiting || wish.share == 0) continue;
-    const std::span<const int32_t> prefix = tables_.FindPrefix(sequence);
-    if (!running_.empty() && NumNeeded(sequence, prefix) > NumSpare()) return;
-    Admit(sequence, prefix);
+    const Start start = FindStart(sequence);
+    if (!running_.empty() && NumNeeded(sequence, start.blocks) > NumSpare()) return;
+    Admit(sequence, start);
   }
 }
 
-void Scheduler::Admit(Sequence& sequence, std::span<const int32_t> prefix) {
-  tables_.AttachPrefix(sequence, prefix);
-  const int32_t cached = sequence.num_computed;
+void Scheduler::Admit(Sequence& sequence, const Start& start) {
+  const size_t whole = start.blocks.size();
+  if (start.source != nullptr) {
+    tables_.AttachFork(sequence, *start.source, start.tokens);
+  } else {
+    tables_.AttachPrefix(sequence, start.blocks);
+  }
   const int32_t count = tables_.Grow(sequence, sequence.prefill_share);
   waiting_.erase(&sequence);
   sequence.state = Sequence::State::kRunning;
   running_.insert(std::ranges::upper_bound(running_, &sequence, Rank()), &sequence);
-  const int32_t looked_up = tables_.LooksUp(sequence) ? sequence.length() : 0;
-  plan_.admitted.push_back({&sequence, looked_up, cached});
+  if (start.source != nullptr) {
+    if (start.tokens % tables_.pool().block_size() != 0) {
+      plan_.copies.push_back({start.source->blocks[whole], sequence.blocks[whole]});
+    }
+    plan_.admitted.push_back({.sequence = &sequence, .forked_tokens = start.tokens});
+  } else {
+    const int32_t looked_up = tables_.LooksUp(sequence) ? sequence.length() : 0;
+    plan_.admitted.push_back({&sequence, looked_up, start.tokens});
+  }
   AddSlice(sequence, count);
 }
 

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "server/scheduler/block_tables.h"
 #include "server/scheduler/draft_planner.h"
 #include "server/scheduler/prefill_shares.h"
+#include "server/scheduler/prompt_groups.h"
 #include "server/scheduler/sequence.h"
 #include "server/scheduler/step_budget.h"
 #include "server/scheduler/step_plan.h"
@@ -37,6 +39,9 @@ class Scheduler {
 
   /// `sequence` waits. It must fit the cache alone, and stay where it is until removed.
   void Add(Sequence& sequence);
+  /// Adds one with the prompt and salt of `first`, which was added before it and not removed, and
+  /// outranks it: the prompt is computed once.
+  void AddSibling(Sequence& first, Sequence& sequence);
   /// Forgets the sequence, waiting or running, and frees its blocks.
   void Remove(Sequence& sequence);
   /// The latest step took so long, all in all; later chunks are cut, and drafts chosen, by what it
@@ -66,12 +71,22 @@ class Scheduler {
     bool operator()(const Sequence* a, const Sequence* b) const { return a->Before(*b); }
   };
 
+  /// What a waiting sequence need not compute: blocks to share, and with a `source`, whose they
+  /// are, the part of a block to copy.
+  struct Start {
+    std::span<const int32_t> blocks;
+    int32_t tokens = 0;
+    const Sequence* source = nullptr;
+  };
+
   StepBudget MakeBudget() const;
   void GatherWishes(const StepBudget& budget);
   void GatherWaiting(const StepBudget& budget);
   void ScheduleRunning();
   void AdmitWaiting();
-  void Admit(Sequence& sequence, std::span<const int32_t> prefix);
+  Start FindStart(Sequence& sequence);
+  int32_t WantedAfter(const Sequence& sequence, int32_t computed) const;
+  void Admit(Sequence& sequence, const Start& start);
   int32_t NumNeeded(const Sequence& sequence, std::span<const int32_t> prefix) const;
   int32_t NumSpare() const;
   int32_t GrowOrPreempt(size_t index, int32_t count);
@@ -85,6 +100,7 @@ class Scheduler {
   BlockTables& tables_;
   std::set<Sequence*, Rank> waiting_;
   std::vector<Sequence*> running_;  // in order of rank
+  PromptGroups groups_;
   StepTimeModel step_times_;
   DraftPlanner drafts_;
   std::vector<PrefillWish> wishes_;  // of the step being planned, in order of rank

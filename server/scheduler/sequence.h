@@ -18,6 +18,7 @@ struct Sequence {
 
   uint64_t id = 0;       // ascends in order of arrival
   int32_t priority = 0;  // lower goes first
+  uint64_t group = 0;    // of PromptGroups; 0: none begins with the same prompt
   int32_t prompt_length = 0;
   int32_t max_length = 0;     // most tokens, prompt included; at least prompt_length
   bool lookup_prefix = true;  // false: every prompt token must be computed anew, to be scored

@@ -32,15 +32,24 @@ struct Admission {
   Sequence* sequence = nullptr;
   int32_t looked_up_tokens = 0;  // all of the sequence's, or 0 if it was not looked up
   int32_t cached_tokens = 0;     // of these, found in the prefix index
+  int32_t forked_tokens = 0;     // taken over from a sibling; then it was not looked up
+};
+
+/// A whole block, before anything is computed; in order.
+struct PlannedCopy {
+  int32_t from = 0;
+  int32_t to = 0;
 };
 
 struct StepPlan {
   std::vector<PlannedSlice> slices;  // decodes, then prefill chunks
+  std::vector<PlannedCopy> copies;
   std::vector<Admission> admitted;
   std::vector<Sequence*> preempted;  // they wait again and hold no blocks
 
   void Clear() {
     slices.clear();
+    copies.clear();
     admitted.clear();
     preempted.clear();
   }

@@ -62,6 +62,7 @@ void RequestLog::OnFinish(const Request& request, const RequestFinish& finish) {
                       {"prompt_tokens", finish.prompt_tokens},
                       {"output_tokens", finish.output_tokens},
                       {"cached_tokens", finish.cached_tokens}};
+  if (request.answer > 0) fields["answer"] = request.answer;  // of several, each has a line
   if (finish.first_scheduled) {
     fields["queue_ms"] = Milliseconds(*finish.first_scheduled - finish.arrival);
   }

@@ -97,6 +97,7 @@ uint64_t FakeModel::ReadHistory(const SequenceSlice& slice) {
 std::span<const SliceResult> FakeModel::Step(const StepBatch& batch) {
   if (before_step) before_step(batch);
   CheckTables(batch);
+  for (const BlockCopy& copy : batch.copies) Copy(copy);
   results_.assign(batch.slices.size(), {});
   for (size_t i = 0; i < results_.size(); ++i) {
     StepSlice(batch.slices[i], &results_[i]);
@@ -104,6 +105,16 @@ std::span<const SliceResult> FakeModel::Step(const StepBatch& batch) {
   }
   ++steps_;
   return results_;
+}
+
+void FakeModel::Copy(const BlockCopy& copy) {
+  if (std::min(copy.from, copy.to) < 0 || std::max(copy.from, copy.to) >= options_.num_blocks) {
+    throw std::logic_error("a copy names no block");
+  }
+  const auto at = [&](int32_t block) {
+    return cells_.begin() + static_cast<ptrdiff_t>(block) * options_.block_size;
+  };
+  std::copy_n(at(copy.from), options_.block_size, at(copy.to));
 }
 
 void FakeModel::Observe(const SequenceSlice& slice) const {

@@ -66,6 +66,7 @@ class FakeModel final : public LanguageModel {
   };
   Cell& At(const SequenceSlice& slice, int32_t position);
   void CheckTables(const StepBatch& batch) const;
+  void Copy(const BlockCopy& copy);
   uint64_t ReadHistory(const SequenceSlice& slice);
   void StepSlice(const SequenceSlice& slice, SliceResult* result);
   void Observe(const SequenceSlice& slice) const;

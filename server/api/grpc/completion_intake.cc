@@ -47,7 +47,7 @@ std::variant<std::string, RequestError> CompletionIntake::Read(
 }
 
 std::variant<std::shared_ptr<CompletionCall>, RequestError> CompletionIntake::Start(
-    CallHeader& header, const grpc::ByteBuffer& bytes, Clock::Time arrival,
+    CallHeader& header, const grpc::ByteBuffer& bytes, bool stream, Clock::Time arrival,
     std::function<void()> on_ready) const {
   v1::CompleteRequest message;
   std::optional<RequestError> error = Parse(header, bytes, message);
@@ -59,6 +59,7 @@ std::variant<std::shared_ptr<CompletionCall>, RequestError> CompletionIntake::St
   if (auto* bad = std::get_if<RequestError>(&read)) return Refuse(caller.id, std::move(*bad));
   auto& params = std::get<CompletionParams>(read);
   params.request_id = caller.id;
+  params.stream = stream;
   params.arrival = arrival;
   params.deadline = header.Deadline(clock_);
   try {

@@ -23,9 +23,10 @@ class CompletionIntake {
   /// metadata and is returned. What is refused is told to the observer.
   std::variant<std::string, RequestError> Read(CallHeader& header, const grpc::ByteBuffer& bytes,
                                                google::protobuf::Message& message) const;
-  /// Reads a CompleteRequest and starts its completion. `arrival` is when the RPC came.
+  /// Reads a CompleteRequest and starts its completion, whose answer goes out whole or as a stream.
+  /// `arrival` is when the RPC came.
   std::variant<std::shared_ptr<CompletionCall>, RequestError> Start(
-      CallHeader& header, const grpc::ByteBuffer& bytes, Clock::Time arrival,
+      CallHeader& header, const grpc::ByteBuffer& bytes, bool stream, Clock::Time arrival,
       std::function<void()> on_ready) const;
   const ServedModels& models() const { return models_; }
   Clock::Time Now() const { return clock_.Now(); }

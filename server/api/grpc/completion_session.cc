@@ -54,7 +54,7 @@ void CompletionSession::Start() {
   auto on_ready = [weak = weak_from_this()] {
     if (auto self = weak.lock()) self->Post([](CompletionSession& session) { session.Pump(); });
   };
-  auto started = intake_.Start(header_, *request_, arrival_, std::move(on_ready));
+  auto started = intake_.Start(header_, *request_, streams(), arrival_, std::move(on_ready));
   if (auto* error = std::get_if<RequestError>(&started)) {
     End(header_.StatusOf(*error));
     return;
@@ -67,7 +67,7 @@ void CompletionSession::Pump() {
   while (!ended_ && !broken_ && !delivering_ && !ends_with_ && call_) {
     const std::optional<CompletionChunk> chunk = call_->Next();
     if (!chunk) return;
-    if (!chunk->end) {
+    if (!chunk->total) {
       delivering_ = !Deliver(*chunk, *call_);
       continue;
     }

@@ -42,6 +42,8 @@ class CompletionSession : public std::enable_shared_from_this<CompletionSession>
   void NoteFirstWrite();
   /// The first token of an answer that is no stream was there at `when`.
   void NoteFirstToken(Clock::Time when);
+  /// The answer goes out in pieces.
+  virtual bool streams() const = 0;
   /// Gives out a chunk. True if another may follow at once; false if that waits
   /// for Delivered().
   virtual bool Deliver(const CompletionChunk& chunk, const CompletionCall& call) = 0;

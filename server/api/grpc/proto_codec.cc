@@ -55,29 +55,38 @@ v1::FinishReason ReasonOf(FinishReason reason) {
   return v1::FINISH_REASON_UNSPECIFIED;  // the status says what happened
 }
 
-/// The fields that a chunk of the stream and the unary answer share.
+/// What belongs to one answer: the same fields in a chunk of the stream, in the unary answer and in
+/// each further one.
 template <typename Message>
-void AddChunk(const CompletionChunk& chunk, const CompletionCall& call, bool first,
-              Message& message) {
+void AddAnswer(const CompletionChunk& chunk, const Tokenizer& tokenizer, Message& message) {
+  message.mutable_text()->append(chunk.text);
+  message.mutable_token_ids()->Add(chunk.token_ids.begin(), chunk.token_ids.end());
+  AppendScored(chunk.logprobs, tokenizer, message.mutable_logprobs());
+  if (!chunk.end) return;
+  message.set_finish_reason(ReasonOf(chunk.end->reason));
+  if (chunk.end->stability) {
+    *message.mutable_stability() = SummaryMessage(*chunk.end->stability);
+  }
+}
+
+/// What belongs to the call as a whole.
+template <typename Message>
+void AddCall(const CompletionChunk& chunk, const CompletionCall& call, bool first,
+             Message& message) {
   message.set_request_id(call.request_id());
   if (first) {
     message.set_model(call.model_name());
     const std::vector<int32_t>& prompt = call.prompt_token_ids();
     message.mutable_prompt_token_ids()->Add(prompt.begin(), prompt.end());
   }
-  message.mutable_text()->append(chunk.text);
-  message.mutable_token_ids()->Add(chunk.token_ids.begin(), chunk.token_ids.end());
-  AppendScored(chunk.logprobs, call.tokenizer(), message.mutable_logprobs());
-  AppendScored(chunk.prompt_logprobs, call.tokenizer(), message.mutable_prompt_logprobs());
-  if (!chunk.end) return;
-  message.set_finish_reason(ReasonOf(chunk.end->reason));
-  v1::Usage& usage = *message.mutable_usage();
-  usage.set_prompt_tokens(chunk.end->usage.prompt_tokens);
-  usage.set_cached_tokens(chunk.end->usage.cached_tokens);
-  usage.set_output_tokens(chunk.end->usage.output_tokens);
-  if (chunk.end->stability) {
-    *message.mutable_stability() = SummaryMessage(*chunk.end->stability);
+  if (chunk.answer == 0) {  // every answer has them; they are the same
+    AppendScored(chunk.prompt_logprobs, call.tokenizer(), message.mutable_prompt_logprobs());
   }
+  if (!chunk.total) return;
+  v1::Usage& usage = *message.mutable_usage();
+  usage.set_prompt_tokens(chunk.total->prompt_tokens);
+  usage.set_cached_tokens(chunk.total->cached_tokens);
+  usage.set_output_tokens(chunk.total->output_tokens);
 }
 
 const char* NameOf(Denominator denominator) {
@@ -168,6 +177,8 @@ std::variant<CompletionParams, RequestError> ParamsOf(v1::CompleteRequest reques
   params.priority = request.priority();
   params.cache_salt = std::move(*request.mutable_cache_salt());
   if (request.has_timeout_ms()) params.timeout_ms = request.timeout_ms();
+  if (request.has_n()) params.n = request.n();
+  if (request.has_best_of()) params.best_of = request.best_of();
   params.stability = request.stability();
   params.stability_heads = request.stability_heads();
   return params;
@@ -176,13 +187,18 @@ std::variant<CompletionParams, RequestError> ParamsOf(v1::CompleteRequest reques
 v1::CompleteChunk ChunkMessage(const CompletionChunk& chunk, const CompletionCall& call,
                                bool first) {
   v1::CompleteChunk message;
-  AddChunk(chunk, call, first, message);
+  AddCall(chunk, call, first, message);
+  AddAnswer(chunk, call.tokenizer(), message);
+  message.set_index(static_cast<uint32_t>(chunk.answer));
   return message;
 }
 
 void AppendChunk(const CompletionChunk& chunk, const CompletionCall& call,
                  v1::CompleteResponse& response) {
-  AddChunk(chunk, call, response.request_id().empty(), response);
+  AddCall(chunk, call, response.request_id().empty(), response);
+  if (chunk.answer == 0) return AddAnswer(chunk, call.tokenizer(), response);
+  while (response.other_answers_size() < chunk.answer) response.add_other_answers();
+  AddAnswer(chunk, call.tokenizer(), *response.mutable_other_answers(chunk.answer - 1));
 }
 
 v1::ModelDescription DescriptionOf(const ServedModel& model, const std::string& server_version) {

@@ -14,6 +14,7 @@ class StreamSession final : public CompletionSession,
   void OnWriteDone(bool ok) override { Delivered(ok); }
   void OnCancel() override { Interrupt(); }
   void OnDone() override { Release(); }
+  bool streams() const override { return true; }
   bool Deliver(const CompletionChunk& chunk, const CompletionCall& call) override;
   void Conclude(const CompletionChunk* last, const CompletionCall* call,
                 grpc::Status status) override;

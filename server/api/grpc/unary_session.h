@@ -16,6 +16,7 @@ class UnarySession final : public CompletionSession, public grpc::ServerUnaryRea
  private:
   void OnCancel() override { Interrupt(); }
   void OnDone() override { Release(); }
+  bool streams() const override { return false; }
   bool Deliver(const CompletionChunk& chunk, const CompletionCall& call) override;
   void Conclude(const CompletionChunk* last, const CompletionCall* call,
                 grpc::Status status) override;

@@ -13,33 +13,34 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::string_view kPromptShape = "a string or an array of token ids";
 constexpr std::string_view kPromptShapes =
-    "a string, an array of token ids, or an array that holds one of these";
-constexpr std::string_view kOnePrompt =
-    "several prompts in one request are not supported yet; send one request for each";
+    "a string, an array of token ids, or an array of such prompts";
 
-// `prompt` is a string or a list of ids, either of them possibly alone in a list.
-void ReadPrompt(JsonFields& fields, CompletionParams& params) {
+Prompt ReadPrompt(JsonFields& fields, const json& prompt, const std::string& name,
+                  std::string_view shape) {
+  if (prompt.is_string()) return prompt.get<std::string>();
+  if (prompt.is_array()) return fields.IntegersOf(prompt, name);
+  fields.Refuse(name, prompt, shape);
+  return {};
+}
+
+// A string, a list of ids, or a list of these.
+void ReadPrompts(JsonFields& fields, CompletionParams& params) {
   const json* prompt = fields.Find("prompt");
-  std::string name = "prompt";
   if (prompt == nullptr) {
-    return fields.Fail(name, "`prompt` is missing; it must be " + std::string(kPromptShapes));
+    return fields.Fail("prompt", "`prompt` is missing; it must be " + std::string(kPromptShapes));
   }
-  if (prompt->is_array() && !prompt->empty() &&
-      (prompt->front().is_string() || prompt->front().is_array())) {
-    if (prompt->size() > 1) {
-      return fields.Fail(name, "`prompt` is an array of " + std::to_string(prompt->size()) + "; " +
-                                   std::string(kOnePrompt));
-    }
-    prompt = &prompt->front();
-    name = "prompt[0]";
+  const bool several = prompt->is_array() && !prompt->empty() &&
+                       (prompt->front().is_string() || prompt->front().is_array());
+  if (!several) {
+    params.prompt = ReadPrompt(fields, *prompt, "prompt", kPromptShapes);
+    return;
   }
-  if (prompt->is_string()) {
-    params.prompt = prompt->get<std::string>();
-  } else if (prompt->is_array()) {
-    params.prompt = fields.IntegersOf(*prompt, name);
-  } else {
-    fields.Refuse(name, *prompt, kPromptShapes);
+  for (size_t i = 0; i < prompt->size() && !fields.error(); ++i) {
+    const std::string name = "prompt[" + std::to_string(i) + "]";
+    Prompt one = ReadPrompt(fields, (*prompt)[i], name, kPromptShape);
+    (i == 0 ? params.prompt : params.more_prompts.emplace_back()) = std::move(one);
   }
 }
 
@@ -71,12 +72,8 @@ void ReadStreamOptions(JsonFields& fields, CompletionBody& body) {
   }
   JsonFields inner(*options, "stream_options.");
   body.include_usage = inner.Flag("include_usage").value_or(false);
-  if (inner.Flag("continuous_usage_stats").value_or(false)) {
-    inner.Fail(
-        "continuous_usage_stats",
-        "`stream_options.continuous_usage_stats` is true; it is not supported yet, only false "
-        "is accepted");
-  }
+  body.continuous_usage =
+      inner.Flag("continuous_usage_stats").value_or(false) && body.include_usage;
   if (const auto& wrong = inner.error()) {
     fields.Fail("stream_options", wrong->message, wrong->log_message);
   }
@@ -92,7 +89,9 @@ std::variant<CompletionBody, RequestError> ParseCompletionBody(std::string_view 
   CompletionBody body;
   CompletionParams& params = body.params;
   params.model = fields.String("model").value_or("");
-  ReadPrompt(fields, params);
+  ReadPrompts(fields, params);
+  params.n = fields.Integer("n");
+  params.best_of = fields.Integer("best_of");
   params.max_tokens = fields.Integer("max_tokens");
   ReadSampling(fields, params);
   params.stop = fields.Strings("stop");
@@ -112,6 +111,7 @@ std::variant<CompletionBody, RequestError> ParseCompletionBody(std::string_view 
   params.stability = fields.Flag("stability").value_or(false);
   params.stability_heads = fields.Flag("stability_heads").value_or(false);
   body.stream = fields.Flag("stream").value_or(false);
+  params.stream = body.stream;
   body.return_token_ids = fields.Flag("return_token_ids").value_or(false);
   ReadStreamOptions(fields, body);
   RefuseUnsupportedFields(fields);

@@ -14,6 +14,7 @@ struct CompletionBody {
   CompletionParams params;
   bool stream = false;
   bool include_usage = false;     // stream_options.include_usage
+  bool continuous_usage = false;  // and continuous_usage_stats: usage so far in every event
   bool return_token_ids = false;  // ids beside the text
 };
 

@@ -39,7 +39,7 @@ void CompletionWork::Advance() {
   while (!ended_ && !done_) {
     std::optional<CompletionChunk> chunk = call_->Next();
     if (!chunk) break;
-    if (chunk->end) {
+    if (chunk->total) {
       ended_ = true;
       error_ = chunk->end->error;
     }

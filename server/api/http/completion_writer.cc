@@ -1,5 +1,6 @@
 #include "server/api/http/completion_writer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "server/api/http/json_text.h"
@@ -19,18 +20,14 @@ ordered_json UsageJson(const CompletionUsage& usage) {
           {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens}}}};
 }
 
-const char* ReasonText(FinishReason reason) {
-  switch (reason) {
-    case FinishReason::kStop:
-      return "stop";
-    case FinishReason::kLength:
-      return "length";
-    case FinishReason::kUnstable:
-      return "unstable";
-    case FinishReason::kError:
-      break;
-  }
-  return "error";
+ChoiceShape ShapeOf(const CompletionBody& body, const CompletionCall& call) {
+  return {.return_token_ids = body.return_token_ids,
+          .prompt_logprobs = body.params.prompt_logprobs.has_value(),
+          .logprobs = body.params.logprobs.has_value(),
+          .echo = body.params.echo,
+          .top = body.params.logprobs.value_or(0),
+          .skip_special_tokens = body.params.skip_special_tokens,
+          .stability_inside = call.num_answers() > 1};
 }
 
 }  // namespace
@@ -41,31 +38,19 @@ CompletionWriter::CompletionWriter(const CompletionBody& body, const CompletionC
                                    int64_t created)
     : call_(call),
       include_usage_(body.include_usage),
-      return_token_ids_(body.return_token_ids),
-      wants_prompt_logprobs_(body.params.prompt_logprobs.has_value()),
-      wants_logprobs_(body.params.logprobs.has_value()),
-      echo_(body.params.echo),
-      created_(created),
-      logprobs_(call.tokenizer(), body.params.skip_special_tokens,
-                body.params.logprobs.value_or(0)) {}
+      continuous_usage_(body.continuous_usage),
+      created_(created) {
+  const ChoiceShape shape = ShapeOf(body, call);
+  choices_.reserve(call.num_answers());
+  for (int32_t i = 0; i < call.num_answers(); ++i) choices_.emplace_back(shape, call, i);
+}
 
 void CompletionWriter::Add(CompletionChunk chunk) {
-  if (!std::exchange(started_, true) && echo_ && wants_logprobs_) {
-    logprobs_.AddUnscored(call_.prompt_token_ids().front());
-    for (const ScoredToken& token : chunk.prompt_logprobs) logprobs_.Add(token);
-  }
-  if (wants_prompt_logprobs_) {
-    prompt_logprobs_.insert(prompt_logprobs_.end(), chunk.prompt_logprobs.begin(),
-                            chunk.prompt_logprobs.end());
-  }
-  text_ += chunk.text;
-  if (return_token_ids_) {
-    token_ids_.insert(token_ids_.end(), chunk.token_ids.begin(), chunk.token_ids.end());
-  }
-  if (wants_logprobs_) {
-    for (const ScoredToken& token : chunk.logprobs) logprobs_.Add(token);
-  }
-  if (chunk.end) end_ = std::move(chunk.end);
+  if (chunk.total) total_ = chunk.total;
+  if (chunk.end && chunk.end->error) error_ = chunk.end->error;
+  const int32_t answer = chunk.answer;
+  if (std::ranges::find(touched_, answer) == touched_.end()) touched_.push_back(answer);
+  choices_[answer].Add(std::move(chunk));
 }
 
 ordered_json CompletionWriter::Frame() const {
@@ -77,45 +62,30 @@ ordered_json CompletionWriter::Frame() const {
   return frame;
 }
 
-ordered_json CompletionWriter::TakeChoice() {
-  const bool first = !std::exchange(first_taken_, true);
-  ordered_json choice;
-  choice["index"] = 0;
-  choice["text"] = std::exchange(text_, {});
-  choice["logprobs"] = wants_logprobs_ ? logprobs_.Take() : ordered_json();
-  choice["finish_reason"] = end_ ? ordered_json(ReasonText(end_->reason)) : ordered_json();
-  if (return_token_ids_) {
-    choice["token_ids"] = std::exchange(token_ids_, {});
-    if (first) choice["prompt_token_ids"] = call_.prompt_token_ids();
-  }
-  if (first && wants_prompt_logprobs_) {
-    choice["prompt_logprobs"] =
-        PromptLogProbs(call_.tokenizer(), std::exchange(prompt_logprobs_, {}));
-  }
-  return choice;
-}
-
 void CompletionWriter::AddStability(ordered_json& frame) const {
-  if (end_ && end_->stability) frame["stability"] = SummaryJson(*end_->stability);
+  const std::optional<CompletionEnd>& end = choices_.front().end();
+  if (choices_.size() == 1 && end && end->stability) {
+    frame["stability"] = SummaryJson(*end->stability);
+  }
 }
 
 std::string CompletionWriter::TakeEvents() {
-  const bool failed = end_ && end_->reason == FinishReason::kError;
   std::string events;
-  const bool news = !text_.empty() || !token_ids_.empty() || !logprobs_.empty() ||
-                    !prompt_logprobs_.empty() || (end_ && !failed);
-  if (news) {
+  for (const int32_t answer : std::exchange(touched_, {})) {
+    CompletionChoice& choice = choices_[answer];
+    if (!choice.HasNews()) continue;
     ordered_json frame = Frame();
-    frame["choices"] = ordered_json::array({TakeChoice()});
+    frame["choices"] = ordered_json::array({choice.Take()});
+    if (continuous_usage_) frame["usage"] = choice.UsageSoFar();
     AddStability(frame);
     events += ServerSentEvent(JsonText(frame));
   }
-  if (!end_) return events;
-  if (failed) events += ServerSentEvent(OpenAiErrorBody(*end_->error));
-  if (include_usage_ && !failed) {
+  if (!total_) return events;
+  if (error_) events += ServerSentEvent(OpenAiErrorBody(*error_));
+  if (include_usage_ && !error_) {
     ordered_json frame = Frame();
     frame["choices"] = ordered_json::array();
-    frame["usage"] = UsageJson(end_->usage);
+    frame["usage"] = UsageJson(*total_);
     events += ServerSentEvent(JsonText(frame));
   }
   return events + ServerSentEvent("[DONE]");
@@ -123,8 +93,9 @@ std::string CompletionWriter::TakeEvents() {
 
 std::string CompletionWriter::Whole() {
   ordered_json answer = Frame();
-  answer["choices"] = ordered_json::array({TakeChoice()});
-  answer["usage"] = UsageJson(end_->usage);
+  ordered_json& choices = answer["choices"] = ordered_json::array();
+  for (CompletionChoice& choice : choices_) choices.push_back(choice.Take());
+  answer["usage"] = UsageJson(*total_);
   AddStability(answer);
   return JsonText(answer);
 }

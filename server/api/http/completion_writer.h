@@ -1,13 +1,14 @@
-// A completion's answer in OpenAI's legacy shape, whole or as chunks of a stream.
+// A request's answers in OpenAI's legacy shape, whole or as chunks of a stream.
 #pragma once
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "server/api/http/completion_choice.h"
 #include "server/api/http/completion_codec.h"
-#include "server/api/http/legacy_logprobs.h"
 #include "server/request/completion_call.h"
 
 namespace affine {
@@ -17,34 +18,28 @@ class CompletionWriter {
  public:
   /// `call` outlives the writer.
   CompletionWriter(const CompletionBody& body, const CompletionCall& call, int64_t created);
-  /// Takes the next piece of the answer.
+  /// Takes the next piece of an answer.
   void Add(CompletionChunk chunk);
-  /// What came since the last call as a server-sent event, empty if nothing did. With the end of
-  /// the answer also the usage, if asked for, or the error, and "data: [DONE]".
+  /// What came since the last call as server-sent events, one for each answer with news; empty if
+  /// nothing did. With the end of all answers also the usage, if asked for, or the error, and
+  /// "data: [DONE]".
   std::string TakeEvents();
-  /// The whole answer; after its end.
+  /// The whole answer; after the end of all.
   std::string Whole();
 
  private:
   nlohmann::ordered_json Frame() const;
-  nlohmann::ordered_json TakeChoice();
-  /// With the answer's end, if it was asked for.
+  /// A single answer's, with its end, if it was asked for.
   void AddStability(nlohmann::ordered_json& frame) const;
 
   const CompletionCall& call_;
   const bool include_usage_;
-  const bool return_token_ids_;
-  const bool wants_prompt_logprobs_;
-  const bool wants_logprobs_;
-  const bool echo_;
+  const bool continuous_usage_;
   const int64_t created_;
-  bool started_ = false;      // a chunk has come
-  bool first_taken_ = false;  // a choice was taken
-  std::string text_;
-  std::vector<int32_t> token_ids_;
-  std::vector<ScoredToken> prompt_logprobs_;
-  LegacyLogProbs logprobs_;
-  std::optional<CompletionEnd> end_;
+  std::vector<CompletionChoice> choices_;
+  std::vector<int32_t> touched_;  // choices that pieces came for, in order
+  std::optional<CompletionUsage> total_;
+  std::optional<RequestError> error_;
 };
 
 /// `json`, one line, as a server-sent event.

@@ -17,9 +17,7 @@ struct UnsupportedField {
 
 // To support a field: read it in completion_codec.cc and delete its row.
 constexpr UnsupportedField kUnsupported[] = {
-    {"n", "1", "; send the request several times with different seeds"},
-    {"best_of", "1"},
-    {"suffix", "\"\""},
+    {"suffix", "\"\"", "; put all that the answer is to heed into the prompt"},
     {"length_penalty", "1"},
     {"use_beam_search", "false"},
     {"spaces_between_special_tokens", "true"},

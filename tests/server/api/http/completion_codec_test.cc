@@ -145,11 +145,12 @@ TEST(CompletionCodecTest, ForTheLogNoValueIsRepeated) {
   for (const auto& [text, logged] : std::vector<std::pair<std::string, std::string>>{
            {R"({"prompt": {"text": "secret"}})",
             "`prompt` is an object of 1 members; it must be a string, an array of token ids, or an "
-            "array that holds one of these"},
+            "array of such prompts"},
            {R"({"prompt": [1, "secret"]})",
             "`prompt[1]` is a string of 6 bytes; it must be an integer from -2^63 to 2^63 - 1"},
            {WithPrompt(R"("suffix": "secret")"),
-            "`suffix` is a string of 6 bytes; it is not supported yet, only \"\" is accepted"},
+            "`suffix` is a string of 6 bytes; it is not supported yet, only \"\" is accepted; put "
+            "all that the answer is to heed into the prompt"},
            {R"({"prompt": "x", "stream": true, "stream_options": {"include_usage": "secret"}})",
             "`stream_options.include_usage` is a string of 6 bytes; it must be true or false"}}) {
     const RequestError error = Refused(text);
@@ -228,14 +229,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{R"("stream_options": {})", "stream_options", "without \"stream\": true"},
         BadField{R"("stream": true, "stream_options": {"include_usage": 1})", "stream_options",
                  "`stream_options.include_usage` is 1; it must be true or false"},
-        BadField{R"("stream": true, "stream_options": {"continuous_usage_stats": true})",
-                 "stream_options", "not supported yet"}));
+        BadField{R"("stream": true, "stream_options": {"continuous_usage_stats": "yes"})",
+                 "stream_options",
+                 "`stream_options.continuous_usage_stats` is \"yes\"; it must be"},
+        BadField{R"("n": "2")", "n", "`n` is \"2\"; it must be an integer"},
+        BadField{R"("best_of": 1.5)", "best_of", "`best_of` is 1.5; it must be an integer"}));
 
 INSTANTIATE_TEST_SUITE_P(
     NotThereYet, CompletionCodecBadFieldTest,
     ::testing::Values(
-        BadField{R"("n": 2)", "n", "`n` is 2; it is not supported yet, only 1 is accepted"},
-        BadField{R"("best_of": 3)", "best_of", "only 1 is accepted"},
         BadField{R"("suffix": "end")", "suffix", "`suffix` is \"end\"; it is not supported yet"},
         BadField{R"("truncation_side": "right")", "truncation_side", "only \"left\" is accepted"},
         BadField{R"("add_special_tokens": false)", "add_special_tokens", "POST /tokenize"},
@@ -244,7 +246,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{R"("guided_regex": "a*")", "guided_regex", "not supported yet"}));
 
 TEST(CompletionCodecTest, TakesWhatIsNotThereYetAtItsNeutralValue) {
-  Parsed(WithPrompt(R"("n": 1, "best_of": 1, "suffix": "", "truncation_side": "left",
+  Parsed(WithPrompt(R"("suffix": "", "truncation_side": "left",
       "response_format": {"type": "text"}, "add_special_tokens": true, "use_beam_search": false)"));
 }
 
@@ -254,10 +256,8 @@ TEST(CompletionCodecTest, NamesWhatIsWrongWithAPrompt) {
       {R"({"prompt": null})", "`prompt` is missing"},
       {R"({"prompt": 5})", "`prompt` is 5; it must be a string"},
       {R"({"prompt": {"a": 1}})", "`prompt` is {\"a\":1}"},
-      {R"({"prompt": ["a", "b"]})",
-       "`prompt` is an array of 2; several prompts in one request are "
-       "not supported yet"},
-      {R"({"prompt": [[1], [2]]})", "several prompts"},
+      {R"({"prompt": ["a", 1]})", "`prompt[1]` is 1; it must be a string or an array of token ids"},
+      {R"({"prompt": [[1], [2, 0.5]]})", "`prompt[1][1]` is 0.5"},
       {R"({"prompt": [1, "b"]})", "`prompt[1]` is \"b\"; it must be an integer"},
       {R"({"prompt": [1, null]})", "`prompt[1]` is null"},
       {R"({"prompt": [1.5]})", "`prompt[0]` is 1.5"},
@@ -269,6 +269,28 @@ TEST(CompletionCodecTest, NamesWhatIsWrongWithAPrompt) {
     EXPECT_THAT(error.message, HasSubstr(message));
     EXPECT_EQ(error.param, "prompt") << text;
   }
+}
+
+TEST(CompletionCodecTest, ReadsSeveralPromptsAndAnswers) {
+  const CompletionBody body = Parsed(R"({"prompt": ["a", [1, 2], "c"], "n": 2, "best_of": 3})");
+  EXPECT_EQ(std::get<std::string>(body.params.prompt), "a");
+  ASSERT_EQ(body.params.more_prompts.size(), 2u);
+  EXPECT_EQ(std::get<std::vector<int64_t>>(body.params.more_prompts[0]),
+            (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(std::get<std::string>(body.params.more_prompts[1]), "c");
+  EXPECT_EQ(body.params.n, 2);
+  EXPECT_EQ(body.params.best_of, 3);
+  EXPECT_FALSE(body.params.stream);
+}
+
+TEST(CompletionCodecTest, UsageInEveryEventGoesWithUsageAtTheEnd) {
+  const auto continuous = [](const std::string& options) {
+    return Parsed(R"({"prompt": "x", "stream": true, "stream_options": )" + options + "}")
+        .continuous_usage;
+  };
+  EXPECT_TRUE(continuous(R"({"include_usage": true, "continuous_usage_stats": true})"));
+  EXPECT_FALSE(continuous(R"({"continuous_usage_stats": true})"));
+  EXPECT_FALSE(continuous(R"({"include_usage": true})"));
 }
 
 TEST(CompletionCodecTest, TellsOfTheFirstMistakeAlone) {
