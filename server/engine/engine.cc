@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "server/engine/fit.h"
+#include "server/engine/goal_check.h"
 
 namespace affine {
 namespace {
@@ -117,6 +118,7 @@ bool Engine::TakeInbox() {
   for (Submission& submission : inbox_.submissions) {
     live_.Add(submission.handle, std::move(submission.request));
   }
+  for (const Submission& submission : inbox_.submissions) CheckGoals(submission.handle, now);
   for (Cancellation& cancellation : inbox_.cancellations) {
     LiveRequest* live = live_.Find(cancellation.handle);
     if (live == nullptr) continue;
@@ -133,6 +135,17 @@ bool Engine::TakeInbox() {
   const int32_t expired = live_.EndExpired(now);
   if (took || expired > 0) Publish();
   return took || expired > 0;
+}
+
+// In the order of arrival, so that one refused is not ahead of the next.
+void Engine::CheckGoals(uint64_t handle, Clock::Time now) {
+  LiveRequest& live = *live_.Find(handle);
+  if (!live.request.max_ttft && !live.request.max_time_per_token) return;
+  const std::optional<Forecast> forecast = scheduler_.ForecastOf(live.sequence);
+  if (!forecast) return;
+  if (auto error = WhyTooSlow(live.request, *forecast, now)) {
+    live_.EndWithError(live, *std::move(error), now);
+  }
 }
 
 void Engine::NotePlan(const StepPlan& plan, Clock::Time now, StepReport* report) {

@@ -52,6 +52,8 @@ struct CompletionParams {
   int64_t priority = 0;
   std::string cache_salt;
   std::optional<int64_t> timeout_ms;
+  std::optional<int64_t> max_ttft_ms;
+  std::optional<double> max_time_per_token_ms;
   bool stability = false;
   bool stability_heads = false;
   std::optional<Clock::Time> deadline;  // of the RPC itself

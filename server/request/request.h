@@ -27,6 +27,9 @@ struct Request {
   /// Prompt and salt are those of the request before it in the submission.
   bool same_prompt = false;
   std::optional<Clock::Time> deadline;
+  /// The engine ends it with kGoal as soon as it comes if it expects to be slower than that.
+  std::optional<Clock::Duration> max_ttft;  // from arrival to the first token
+  std::optional<Clock::Duration> max_time_per_token;
   Clock::Time arrival;              // of the RPC at the front door
   std::shared_ptr<TokenSink> sink;  // never null
 };

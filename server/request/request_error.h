@@ -13,6 +13,7 @@ enum class ErrorCause {
   kNotFound,         // no such route or method
   kTooLarge,         // the body is over the limit
   kFull,             // the queue is at its limit; try again later
+  kGoal,             // it would be slower than its goals allow; try again later
   kUnavailable,      // loading or draining
   kDeadline,         // the caller's deadline passed
   kCancelled,        // the caller went away or cancelled
@@ -25,8 +26,9 @@ enum class ErrorCause {
 struct RequestError {
   ErrorCause cause = ErrorCause::kInternal;
   std::string message;
-  std::string param;            // the field at fault, as the caller spells it; may be empty
-  int retry_after_seconds = 0;  // with kFull and kUnavailable: a hint; 0 leaves it to the edge
+  std::string param;  // the field at fault, as the caller spells it; may be empty
+  // With kFull, kGoal and kUnavailable: a hint; 0 leaves it to the edge.
+  int retry_after_seconds = 0;
   // For the log, where `message` repeats text that the caller sent: the same
   // without that text.
   std::string log_message = {};

@@ -41,6 +41,9 @@ Checked CheckNumbers(const CompletionParams& params, const ModelInfo& model) {
            CheckTruncation(params, model),
            IntegerRange{"priority", -V::kMaxPriority, V::kMaxPriority}.Check(params.priority),
            CheckIfGiven(IntegerRange{"timeout_ms", 1, V::kMaxTimeoutMs}, params.timeout_ms),
+           CheckIfGiven(IntegerRange{"max_ttft_ms", 1, V::kMaxTimeoutMs}, params.max_ttft_ms),
+           CheckIfGiven(RealRange{"max_time_per_token_ms", 0, V::kMaxTimeoutMs, true},
+                        params.max_time_per_token_ms),
            CheckIfGiven(IntegerRange{"n", 1, V::kMaxAnswersOfPrompt}, params.n),
            CheckIfGiven(IntegerRange{"best_of", 1, V::kMaxAnswersOfPrompt}, params.best_of),
        }) {
@@ -237,6 +240,11 @@ std::variant<ValidatedRequest, RequestError> RequestValidator::ValidateOne(
   request.stability = params.stability;
   request.cache_salt = params.cache_salt;
   request.deadline = DeadlineOf(params);
+  if (params.max_ttft_ms) request.max_ttft = std::chrono::milliseconds(*params.max_ttft_ms);
+  if (params.max_time_per_token_ms) {
+    request.max_time_per_token = std::chrono::duration_cast<Clock::Duration>(
+        std::chrono::duration<double, std::milli>(*params.max_time_per_token_ms));
+  }
   request.arrival = params.arrival;
   out.stop = params.stop;
   out.include_stop_str_in_output = params.include_stop_str_in_output;

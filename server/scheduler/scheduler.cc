@@ -119,6 +119,38 @@ void Scheduler::GatherWaiting(const StepBudget& budget) {
   }
 }
 
+ForecastSequence Scheduler::Sketch(Sequence& sequence, bool look_up) {
+  int32_t computed = sequence.num_computed;
+  if (sequence.state == Sequence::State::kWaiting) {
+    if (groups_.MustWait(sequence)) {
+      computed = sequence.prompt_length - 1;
+    } else if (look_up) {
+      computed = FindStart(sequence).tokens;
+    }
+  }
+  return {.length = sequence.length(),
+          .computed = computed,
+          .to_come = sequence.max_length - sequence.length(),
+          .decoding = sequence.decoding()};
+}
+
+std::optional<Forecast> Scheduler::ForecastOf(Sequence& sequence) {
+  constexpr int64_t kLeastSteps = 8;
+  if (step_times_.learned() < kLeastSteps) return std::nullopt;
+  std::vector<ForecastSequence> running, ahead;
+  for (Sequence* other : running_) running.push_back(Sketch(*other, false));
+  for (Sequence* other : waiting_) {
+    if (!other->Before(sequence)) break;
+    ahead.push_back(Sketch(*other, false));
+  }
+  return ForecastFor(Sketch(sequence, true), running, ahead,
+                     {.max_num_seqs = options_.max_num_seqs,
+                      .max_tokens = options_.max_num_batched_tokens,
+                      .max_seconds = options_.max_decode_stall_seconds,
+                      .granule = options_.prefill_granule},
+                     step_times_);
+}
+
 // The prompt's last token waits for a step of its own while siblings wait: they fork before it, and
 // so even from one that ends with its first token.
 int32_t Scheduler::WantedAfter(const Sequence& sequence, int32_t computed) const {

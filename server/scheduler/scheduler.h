@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
 
 #include "server/scheduler/block_tables.h"
 #include "server/scheduler/draft_planner.h"
+#include "server/scheduler/forecast.h"
 #include "server/scheduler/prefill_shares.h"
 #include "server/scheduler/prompt_groups.h"
 #include "server/scheduler/sequence.h"
@@ -61,6 +63,9 @@ class Scheduler {
   /// cache: it waits, computes again what others can't find, and gets no drafts any more.
   void TakeBack(Sequence& sequence);
 
+  /// When `sequence`, which waits, is likely to have its tokens; none before enough steps were
+  /// timed for that to be known.
+  std::optional<Forecast> ForecastOf(Sequence& sequence);
   const StepTimeModel& step_times() const { return step_times_; }
   const std::vector<Sequence*>& running() const { return running_; }
   int32_t num_running() const { return static_cast<int32_t>(running_.size()); }
@@ -85,6 +90,7 @@ class Scheduler {
   void ScheduleRunning();
   void AdmitWaiting();
   Start FindStart(Sequence& sequence);
+  ForecastSequence Sketch(Sequence& sequence, bool look_up);
   int32_t WantedAfter(const Sequence& sequence, int32_t computed) const;
   void Admit(Sequence& sequence, const Start& start);
   int32_t NumNeeded(const Sequence& sequence, std::span<const int32_t> prefix) const;

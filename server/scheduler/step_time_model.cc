@@ -50,6 +50,7 @@ double StepTimeModel::Seconds(const StepWork& work) const {
 // of a cost by the cost's share in it.
 void StepTimeModel::Learn(const StepWork& work, double seconds) {
   if (!(seconds > 0.0) || !std::isfinite(seconds)) return;
+  ++learned_;
   const Parts amounts = AmountsOf(work);
   const double expected = Seconds(work);
   Parts shares;

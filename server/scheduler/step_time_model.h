@@ -30,6 +30,8 @@ class StepTimeModel {
 
   /// A step with this work took so long. Times that are not positive and finite are ignored.
   void Learn(const StepWork& work, double seconds);
+  /// Steps that it learned from.
+  int64_t learned() const { return learned_; }
   /// Expected, positive and finite.
   double Seconds(const StepWork& work) const;
   /// How much longer tokens [start, start + count) of a prompt are expected to make a step.
@@ -47,6 +49,7 @@ class StepTimeModel {
   /// What of each part the work has.
   static Parts AmountsOf(const StepWork& work);
 
+  int64_t learned_ = 0;
   Parts costs_;                                // seconds
   std::array<Parts, kNumParts> covariance_{};  // of what is known of the costs' logarithms
 };

@@ -12,11 +12,12 @@
 namespace affine {
 
 /// Every cause: the closed set of the label `cause`.
-inline constexpr std::array kErrorCauses = {
-    ErrorCause::kBadInput,    ErrorCause::kUnauthenticated, ErrorCause::kUnknownModel,
-    ErrorCause::kNotFound,    ErrorCause::kTooLarge,        ErrorCause::kFull,
-    ErrorCause::kUnavailable, ErrorCause::kDeadline,        ErrorCause::kCancelled,
-    ErrorCause::kNonFinite,   ErrorCause::kInternal};
+inline constexpr std::array kErrorCauses = {ErrorCause::kBadInput,     ErrorCause::kUnauthenticated,
+                                            ErrorCause::kUnknownModel, ErrorCause::kNotFound,
+                                            ErrorCause::kTooLarge,     ErrorCause::kFull,
+                                            ErrorCause::kUnavailable,  ErrorCause::kDeadline,
+                                            ErrorCause::kCancelled,    ErrorCause::kNonFinite,
+                                            ErrorCause::kGoal,         ErrorCause::kInternal};
 
 /// One counter for each cause, all made at once. Thread-safe.
 class CauseCounters {

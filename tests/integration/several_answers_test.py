@@ -1,5 +1,6 @@
 """Several answers to several prompts: each is bit for bit the answer of a request alone, streamed
-or whole, over gRPC and over HTTP. AFFINE_STREAM_PAIRS says how many random requests are compared."""
+or whole, over gRPC and over HTTP. AFFINE_STREAM_PAIRS says how many random requests are compared.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +120,8 @@ def test_streams_equal_whole_answers_over_http(tiny_http: HttpApi) -> None:
     draw = random.Random(12)
     for _ in range(STREAM_PAIRS):
         fields = random_request(draw)
-        fields["prompt"] = [fields["prompt"], *(random_text(draw) for _ in range(draw.randint(0, 2)))]
+        more = [random_text(draw) for _ in range(draw.randint(0, 2))]
+        fields["prompt"] = [fields["prompt"], *more]
         fields["return_token_ids"] = True
         whole = tiny_http.complete(**fields)
         texts = [""] * len(whole["choices"])
@@ -188,3 +190,21 @@ def test_the_deadline_of_a_call_and_a_timeout_hold_in_the_queue(
         )
         assert answer.status == 504, answer.text
         running.cancel()
+
+
+def test_a_goal_out_of_reach_is_refused_with_a_hint(
+    tiny_http: HttpApi, tiny_grpc: GrpcApi
+) -> None:
+    for _ in range(3):  # steps are timed
+        tiny_grpc.complete(list(range(20, 220)), max_tokens=8, ignore_eos=True, cache_salt="goal")
+    fields = {"max_tokens": 4, "max_time_per_token_ms": 0.001}
+    answer = tiny_http.post("/v1/completions", {"prompt": "x", **fields})
+    assert answer.status == 429, answer.text
+    assert answer.error["code"] == "goal_out_of_reach"
+    assert int(answer.headers["Retry-After"]) >= 1
+    error = tiny_grpc.error("x", **fields)
+    assert error.code().name == "RESOURCE_EXHAUSTED"
+    assert dict(error.trailing_metadata())["retry-after"] >= "1"
+    assert "max_time_per_token_ms" in error.details()
+    generous = {"max_ttft_ms": 60000, "max_time_per_token_ms": 10000, "n": 2}
+    assert tiny_grpc.complete("x", max_tokens=4, **generous).usage.output_tokens > 0

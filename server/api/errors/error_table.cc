@@ -23,6 +23,8 @@ ErrorCodes CodesOf(ErrorCause cause) {
       return {8, 413, kCaller, "too_large", "RESOURCE_EXHAUSTED"};
     case ErrorCause::kFull:
       return {8, 429, "rate_limit_error", "queue_full", "RESOURCE_EXHAUSTED"};
+    case ErrorCause::kGoal:
+      return {8, 429, "rate_limit_error", "goal_out_of_reach", "RESOURCE_EXHAUSTED"};
     case ErrorCause::kUnavailable:
       return {14, 503, kServer, "unavailable", "UNAVAILABLE"};
     case ErrorCause::kDeadline:
@@ -40,7 +42,8 @@ ErrorCodes CodesOf(ErrorCause cause) {
 }
 
 int RetryAfterSeconds(const RequestError& error) {
-  const bool passes = error.cause == ErrorCause::kFull || error.cause == ErrorCause::kUnavailable;
+  const bool passes = error.cause == ErrorCause::kFull || error.cause == ErrorCause::kGoal ||
+                      error.cause == ErrorCause::kUnavailable;
   return passes ? std::max(1, error.retry_after_seconds) : 0;
 }
 

@@ -19,8 +19,8 @@ struct ErrorCodes {
 /// Total: every cause has codes. Thread-safe.
 ErrorCodes CodesOf(ErrorCause cause);
 
-/// The hint that goes with `error`, the same over gRPC and HTTP: at least 1 with kFull and
-/// kUnavailable, which may pass; 0, no hint, with every other cause.
+/// The hint that goes with `error`, the same over gRPC and HTTP: at least 1 with kFull, kGoal
+/// and kUnavailable, which may pass; 0, no hint, with every other cause.
 int RetryAfterSeconds(const RequestError& error);
 
 }  // namespace affine

@@ -177,6 +177,10 @@ std::variant<CompletionParams, RequestError> ParamsOf(v1::CompleteRequest reques
   params.priority = request.priority();
   params.cache_salt = std::move(*request.mutable_cache_salt());
   if (request.has_timeout_ms()) params.timeout_ms = request.timeout_ms();
+  if (request.has_max_ttft_ms()) params.max_ttft_ms = request.max_ttft_ms();
+  if (request.has_max_time_per_token_ms()) {
+    params.max_time_per_token_ms = request.max_time_per_token_ms();
+  }
   if (request.has_n()) params.n = request.n();
   if (request.has_best_of()) params.best_of = request.best_of();
   params.stability = request.stability();

@@ -108,6 +108,8 @@ std::variant<CompletionBody, RequestError> ParseCompletionBody(std::string_view 
   params.priority = fields.Integer("priority").value_or(0);
   params.cache_salt = fields.String("cache_salt").value_or("");
   params.timeout_ms = fields.Integer("timeout_ms");
+  params.max_ttft_ms = fields.Integer("max_ttft_ms");
+  params.max_time_per_token_ms = fields.Number("max_time_per_token_ms");
   params.stability = fields.Flag("stability").value_or(false);
   params.stability_heads = fields.Flag("stability_heads").value_or(false);
   body.stream = fields.Flag("stream").value_or(false);

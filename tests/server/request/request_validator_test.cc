@@ -153,6 +153,7 @@ TEST_F(RequestValidatorTest, IntegersMustBeInside) {
   refuses(params_.logprobs, "logprobs", {-1, 21, kHuge});
   refuses(params_.prompt_logprobs, "prompt_logprobs", {-1, 21, kHuge});
   refuses(params_.timeout_ms, "timeout_ms", {0, -1, 86'400'001, kHuge});
+  refuses(params_.max_ttft_ms, "max_ttft_ms", {0, -1, 86'400'001, kHuge});
   for (const int64_t value : {int64_t{-1001}, int64_t{1001}, kHuge}) {
     params_.priority = value;
     EXPECT_EQ(Invalid().param, "priority");

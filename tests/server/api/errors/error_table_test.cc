@@ -9,17 +9,10 @@ namespace affine {
 namespace {
 
 constexpr ErrorCause kAllCauses[] = {
-    ErrorCause::kBadInput,
-    ErrorCause::kUnknownModel,
-    ErrorCause::kNotFound,
-    ErrorCause::kTooLarge,
-    ErrorCause::kFull,
-    ErrorCause::kUnavailable,
-    ErrorCause::kDeadline,
-    ErrorCause::kCancelled,
-    ErrorCause::kNonFinite,
-    ErrorCause::kInternal,
-    ErrorCause::kUnauthenticated,
+    ErrorCause::kBadInput,    ErrorCause::kUnknownModel, ErrorCause::kNotFound,
+    ErrorCause::kTooLarge,    ErrorCause::kFull,         ErrorCause::kGoal,
+    ErrorCause::kUnavailable, ErrorCause::kDeadline,     ErrorCause::kCancelled,
+    ErrorCause::kNonFinite,   ErrorCause::kInternal,     ErrorCause::kUnauthenticated,
 };
 
 TEST(ErrorTableTest, MapsTheCausesThatCallersMeet) {
@@ -34,6 +27,7 @@ TEST(ErrorTableTest, MapsTheCausesThatCallersMeet) {
   expect(ErrorCause::kNotFound, 12, 404, "UNIMPLEMENTED");
   expect(ErrorCause::kTooLarge, 8, 413, "RESOURCE_EXHAUSTED");
   expect(ErrorCause::kFull, 8, 429, "RESOURCE_EXHAUSTED");
+  expect(ErrorCause::kGoal, 8, 429, "RESOURCE_EXHAUSTED");
   expect(ErrorCause::kUnavailable, 14, 503, "UNAVAILABLE");
   expect(ErrorCause::kDeadline, 4, 504, "DEADLINE_EXCEEDED");
   expect(ErrorCause::kCancelled, 1, 499, "CANCELLED");
@@ -62,7 +56,8 @@ TEST(ErrorTableTest, CallersMistakesAreNeverServerErrors) {
 
 TEST(ErrorTableTest, WhatMayPassHasAHintOfAtLeastASecondAndNothingElseHasOne) {
   for (const ErrorCause cause : kAllCauses) {
-    const bool passes = cause == ErrorCause::kFull || cause == ErrorCause::kUnavailable;
+    const bool passes = cause == ErrorCause::kFull || cause == ErrorCause::kGoal ||
+                        cause == ErrorCause::kUnavailable;
     EXPECT_EQ(RetryAfterSeconds({cause, "why", ""}), passes ? 1 : 0);
     EXPECT_EQ(RetryAfterSeconds({cause, "why", "", 7}), passes ? 7 : 0);
   }

@@ -52,6 +52,10 @@ TEST(ProtoCodecTest, ZeroIsNotAbsent) {
   request.set_logprobs(0);
   request.set_prompt_logprobs(0);
   request.set_timeout_ms(0);
+  request.set_max_ttft_ms(90);
+  request.set_max_time_per_token_ms(2.5f);
+  request.set_n(3);
+  request.set_best_of(4);
   request.set_skip_special_tokens(false);
   const CompletionParams params = Params(request);
   EXPECT_EQ(params.max_tokens, 0);
@@ -70,6 +74,10 @@ TEST(ProtoCodecTest, ZeroIsNotAbsent) {
   EXPECT_EQ(params.logprobs, 0);
   EXPECT_EQ(params.prompt_logprobs, 0);
   EXPECT_EQ(params.timeout_ms, 0);
+  EXPECT_EQ(params.max_ttft_ms, 90);
+  EXPECT_EQ(params.max_time_per_token_ms, 2.5);
+  EXPECT_EQ(params.n, 3);
+  EXPECT_EQ(params.best_of, 4);
   EXPECT_FALSE(params.skip_special_tokens);
 }
 

@@ -40,7 +40,7 @@ TEST(CompletionCodecTest, ReadsEveryField) {
       "ignore_eos": true, "echo": true, "logprobs": 3, "prompt_logprobs": 0, "stream": true,
       "stream_options": {"include_usage": true}, "return_token_ids": true,
       "skip_special_tokens": false, "request_id": "r", "priority": -5, "cache_salt": "salt",
-      "timeout_ms": 250, "stability": true, "stability_heads": true, "user": "someone", "a field of tomorrow": {"x": 1}})");
+      "timeout_ms": 250, "max_ttft_ms": 90, "max_time_per_token_ms": 2.5, "stability": true, "stability_heads": true, "user": "someone", "a field of tomorrow": {"x": 1}})");
   const CompletionParams& params = body.params;
   EXPECT_EQ(params.model, "tiny");
   EXPECT_EQ(std::get<std::string>(params.prompt), "say");
@@ -60,6 +60,8 @@ TEST(CompletionCodecTest, ReadsEveryField) {
   EXPECT_EQ(params.priority, -5);
   EXPECT_EQ(params.cache_salt, "salt");
   EXPECT_EQ(params.timeout_ms, 250);
+  EXPECT_EQ(params.max_ttft_ms, 90);
+  EXPECT_EQ(params.max_time_per_token_ms, 2.5);
   EXPECT_TRUE(params.stability);
   EXPECT_TRUE(params.stability_heads);
   EXPECT_TRUE(body.stream);
