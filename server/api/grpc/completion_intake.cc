@@ -2,25 +2,34 @@
 
 #include <utility>
 
-#include "server/api/grpc/proto_codec.h"
 #include "server/request/request_id.h"
 
 namespace affine {
+
+namespace {
+
+/// What `read` gives; an exception is the call's error.
+std::optional<RequestError> OutcomeOf(const CompletionIntake::ParamsReader& read,
+                                      CompletionParams& params) {
+  try {
+    return read(params);
+  } catch (const std::exception& fault) {
+    return FaultOf(fault);
+  }
+}
+
+}  // namespace
 
 CompletionIntake::CompletionIntake(const ServedModels& models, const Clock& clock,
                                    ApiObserver& observer, const std::string& api_key)
     : models_(models), clock_(clock), observer_(observer), key_(api_key) {}
 
-std::optional<RequestError> CompletionIntake::Parse(const CallHeader& header,
-                                                    const grpc::ByteBuffer& bytes,
-                                                    google::protobuf::Message& message) const {
-  if (!key_.Accepts(header.Metadata("authorization"))) {
-    return RequestError{ErrorCause::kUnauthenticated,
-                        "the metadata `authorization` does not carry this server's API key; send "
-                        "`Bearer KEY`",
-                        "authorization"};
-  }
-  return ParseMessage(bytes, message);
+std::optional<RequestError> CompletionIntake::CheckKey(const CallHeader& header) const {
+  if (key_.Accepts(header.Metadata("authorization"))) return std::nullopt;
+  return RequestError{ErrorCause::kUnauthenticated,
+                      "the metadata `authorization` does not carry this server's API key; send "
+                      "`Bearer KEY`",
+                      "authorization"};
 }
 
 CompletionIntake::Identity CompletionIntake::Identify(const CallHeader& header,
@@ -36,9 +45,13 @@ RequestError CompletionIntake::Refuse(const std::string& request_id, RequestErro
   return error;
 }
 
-std::variant<std::string, RequestError> CompletionIntake::Read(
-    CallHeader& header, const grpc::ByteBuffer& bytes, google::protobuf::Message& message) const {
-  std::optional<RequestError> error = Parse(header, bytes, message);
+std::variant<std::string, RequestError> CompletionIntake::Read(CallHeader& header,
+                                                               const grpc::ByteBuffer& bytes,
+                                                               google::protobuf::Message& message,
+                                                               CallAccess access) const {
+  std::optional<RequestError> error;
+  if (access == CallAccess::kWithKey) error = CheckKey(header);
+  if (!error) error = ParseMessage(bytes, message);
   Identity caller = Identify(header, "");
   header.SendRequestId(caller.id);
   if (!error) error = std::move(caller.error);
@@ -47,27 +60,44 @@ std::variant<std::string, RequestError> CompletionIntake::Read(
 }
 
 std::variant<std::shared_ptr<CompletionCall>, RequestError> CompletionIntake::Start(
-    CallHeader& header, const grpc::ByteBuffer& bytes, bool stream, Clock::Time arrival,
+    CallHeader& header, const ParamsReader& read, Clock::Time arrival,
     std::function<void()> on_ready) const {
-  v1::CompleteRequest message;
-  std::optional<RequestError> error = Parse(header, bytes, message);
-  Identity caller = Identify(header, error ? std::string() : message.request_id());
+  CompletionParams params;
+  std::optional<RequestError> error = CheckKey(header);
+  if (!error) error = OutcomeOf(read, params);
+  Identity caller = Identify(header, params.request_id);
   header.SendRequestId(caller.id);
   if (!error) error = std::move(caller.error);
-  if (error) return Refuse(caller.id, *std::move(error));
-  auto read = ParamsOf(std::move(message));
-  if (auto* bad = std::get_if<RequestError>(&read)) return Refuse(caller.id, std::move(*bad));
-  auto& params = std::get<CompletionParams>(read);
-  params.request_id = caller.id;
-  params.stream = stream;
+  params.request_id = std::move(caller.id);
   params.arrival = arrival;
   params.deadline = header.Deadline(clock_);
+  return Submit(std::move(params), std::move(error), std::move(on_ready));
+}
+
+std::variant<std::shared_ptr<CompletionCall>, RequestError> CompletionIntake::StartOneOfMany(
+    const CallHeader& header, const ParamsReader& read, Clock::Time arrival,
+    std::function<void()> on_ready) const {
+  CompletionParams params;
+  std::optional<RequestError> error = OutcomeOf(read, params);
+  if (params.request_id.empty() || CheckRequestId(params.request_id)) {
+    params.request_id = NewRequestId();
+  }
+  params.arrival = arrival;
+  params.deadline = header.Deadline(clock_);
+  return Submit(std::move(params), std::move(error), std::move(on_ready));
+}
+
+std::variant<std::shared_ptr<CompletionCall>, RequestError> CompletionIntake::Submit(
+    CompletionParams params, std::optional<RequestError> error,
+    std::function<void()> on_ready) const {
+  const std::string id = params.request_id;
+  if (error) return Refuse(id, *std::move(error));
   try {
     auto started = StartCompletion(std::move(params), models_, std::move(on_ready));
-    if (auto* bad = std::get_if<RequestError>(&started)) return Refuse(caller.id, std::move(*bad));
+    if (auto* bad = std::get_if<RequestError>(&started)) return Refuse(id, std::move(*bad));
     return started;
   } catch (const std::exception& fault) {  // on one of the edge's threads, which serve all calls
-    return Refuse(caller.id, FaultOf(fault));
+    return Refuse(id, FaultOf(fault));
   }
 }
 

@@ -1,13 +1,8 @@
 // affine.v1.CompletionService.
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
-#include <functional>
-#include <string>
-
 #include "affine/v1/completion.grpc.pb.h"
-#include "server/api/grpc/call_counter.h"
-#include "server/api/grpc/completion_intake.h"
+#include "server/api/grpc/service_parts.h"
 
 namespace affine {
 
@@ -22,12 +17,10 @@ using RawCompletionService = v1::CompletionService::WithRawCallbackMethod_Comple
                         v1::CompletionService::WithRawCallbackMethod_ListModels<
                             v1::CompletionService::Service>>>>>>>;
 
-/// Methods return at once; all work runs on `executor`, which runs until no call is in flight.
-/// References outlive the service.
+/// Methods return at once; all work runs on the parts' executor. `parts` outlives the service.
 class CompletionService final : public RawCompletionService {
  public:
-  CompletionService(const CompletionIntake& intake, CallCounter& counter,
-                    boost::asio::any_io_executor executor, std::string server_version);
+  explicit CompletionService(const ServiceParts& parts) : parts_(parts) {}
 
   grpc::ServerUnaryReactor* Complete(grpc::CallbackServerContext* context,
                                      const grpc::ByteBuffer* request,
@@ -51,17 +44,7 @@ class CompletionService final : public RawCompletionService {
                                        grpc::ByteBuffer* response) override;
 
  private:
-  using Outcome = std::optional<RequestError>;
-  /// Posts a call that answers at once: `work` turns the request into the response.
-  template <typename Request, typename Response>
-  grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
-                                   const grpc::ByteBuffer* request, grpc::ByteBuffer* response,
-                                   std::function<Outcome(const Request&, Response&)> work);
-
-  const CompletionIntake& intake_;
-  CallCounter& counter_;
-  const boost::asio::any_io_executor executor_;
-  const std::string server_version_;
+  const ServiceParts& parts_;
 };
 
 }  // namespace affine

@@ -5,19 +5,17 @@
 
 namespace affine {
 
-CompletionSession::CompletionSession(const CompletionIntake& intake, CallCounter& counter,
-                                     boost::asio::any_io_executor executor,
+CompletionSession::CompletionSession(const ServiceParts& parts,
                                      grpc::CallbackServerContext* context,
                                      const grpc::ByteBuffer* request)
-    : intake_(intake),
-      counter_(counter),
-      strand_(std::move(executor)),
-      arrival_(intake.Now()),
+    : parts_(parts),
+      strand_(parts.executor),
+      arrival_(parts.intake.Now()),
       request_(request),
       header_(context) {}
 
 void CompletionSession::Begin() {
-  counter_.Enter();
+  parts_.counter.Enter();
   self_ = shared_from_this();
   Post([](CompletionSession& session) { session.Start(); });
 }
@@ -31,18 +29,18 @@ void CompletionSession::Delivered(bool ok) {
 }
 
 void CompletionSession::Release() {
-  counter_.Leave();
+  parts_.counter.Leave();
   self_.reset();
 }
 
 void CompletionSession::NoteFirstWrite() {
-  const Clock::Time now = intake_.Now();
+  const Clock::Time now = parts_.intake.Now();
   if (call_) call_->NoteFirstWrite(now);  // else the request has ended, and its line is written
   NoteFirstToken(now);
 }
 
 void CompletionSession::NoteFirstToken(Clock::Time when) {
-  intake_.observer().OnFirstToken(model_name_, when - arrival_);
+  parts_.intake.observer().OnFirstToken(model_name_, when - arrival_);
 }
 
 void CompletionSession::Post(std::function<void(CompletionSession&)> work) {
@@ -54,13 +52,15 @@ void CompletionSession::Start() {
   auto on_ready = [weak = weak_from_this()] {
     if (auto self = weak.lock()) self->Post([](CompletionSession& session) { session.Pump(); });
   };
-  auto started = intake_.Start(header_, *request_, streams(), arrival_, std::move(on_ready));
+  const auto read = [this](CompletionParams& params) { return ReadParams(*request_, params); };
+  auto started = parts_.intake.Start(header_, read, arrival_, std::move(on_ready));
   if (auto* error = std::get_if<RequestError>(&started)) {
     End(header_.StatusOf(*error));
     return;
   }
   call_ = std::get<std::shared_ptr<CompletionCall>>(std::move(started));
   model_name_ = call_->model_name();
+  Started(call_);
 }
 
 void CompletionSession::Pump() {
@@ -74,9 +74,7 @@ void CompletionSession::Pump() {
     ended_ = true;
     const std::shared_ptr<CompletionCall> call = std::move(call_);
     const std::optional<RequestError>& error = chunk->end->error;
-    const bool deliver = !error || !chunk->token_ids.empty() || !chunk->text.empty();
-    Conclude(deliver ? &*chunk : nullptr, call.get(),
-             error ? header_.StatusOf(*error) : grpc::Status::OK);
+    Conclude(&*chunk, call.get(), error ? header_.StatusOf(*error) : grpc::Status::OK);
   }
 }
 

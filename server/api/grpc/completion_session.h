@@ -10,9 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "server/api/grpc/call_counter.h"
 #include "server/api/grpc/call_header.h"
-#include "server/api/grpc/completion_intake.h"
+#include "server/api/grpc/service_parts.h"
 
 namespace affine {
 
@@ -22,9 +21,8 @@ namespace affine {
 /// call and the last posted work has run.
 class CompletionSession : public std::enable_shared_from_this<CompletionSession> {
  public:
-  /// References outlive the call, as gRPC's `context` and `request` do.
-  CompletionSession(const CompletionIntake& intake, CallCounter& counter,
-                    boost::asio::any_io_executor executor, grpc::CallbackServerContext* context,
+  /// `parts` outlives the call, as gRPC's `context` and `request` do.
+  CompletionSession(const ServiceParts& parts, grpc::CallbackServerContext* context,
                     const grpc::ByteBuffer* request);
   virtual ~CompletionSession() = default;
   /// Once, from gRPC's thread.
@@ -37,19 +35,26 @@ class CompletionSession : public std::enable_shared_from_this<CompletionSession>
   void Release();           // OnDone: the last thing that gRPC says
 
   // On the strand.
+  /// What the call's message asks for, and whether the answer goes out in pieces (params.stream); see
+  /// CompletionIntake::ParamsReader.
+  virtual std::optional<RequestError> ReadParams(const grpc::ByteBuffer& bytes,
+                                                 CompletionParams& params) = 0;
+  /// The completion runs; its chunks follow.
+  virtual void Started(const std::shared_ptr<CompletionCall>& call) {}
   /// A piece with the first token is about to be written to the caller's
   /// stream.
   void NoteFirstWrite();
   /// The first token of an answer that is no stream was there at `when`.
   void NoteFirstToken(Clock::Time when);
-  /// The answer goes out in pieces.
-  virtual bool streams() const = 0;
   /// Gives out a chunk. True if another may follow at once; false if that waits
   /// for Delivered().
   virtual bool Deliver(const CompletionChunk& chunk, const CompletionCall& call) = 0;
-  /// Gives out the last chunk, if there is one, and ends the RPC.
+  /// Gives out the last chunk, if there is one and it brings anything, and ends the RPC. The status
+  /// is of the chunk's error; without a chunk the completion never started or was interrupted.
   virtual void Conclude(const CompletionChunk* last, const CompletionCall* call,
                         grpc::Status status) = 0;
+  Clock::Time arrival() const { return arrival_; }
+  const CompletionIntake& intake() const { return parts_.intake; }
 
  private:
   void Post(std::function<void(CompletionSession&)> work);
@@ -59,8 +64,7 @@ class CompletionSession : public std::enable_shared_from_this<CompletionSession>
   void OnInterrupt();
   void End(grpc::Status status);
 
-  const CompletionIntake& intake_;
-  CallCounter& counter_;
+  const ServiceParts& parts_;
   boost::asio::strand<boost::asio::any_io_executor> strand_;
   const Clock::Time arrival_;
   const grpc::ByteBuffer* request_;

@@ -19,6 +19,7 @@
 #include "server/api/grpc/call_counter.h"
 #include "server/api/grpc/completion_intake.h"
 #include "server/api/grpc/completion_service.h"
+#include "server/api/grpc/service_parts.h"
 
 namespace affine {
 
@@ -58,11 +59,13 @@ struct GrpcServer::Parts {
   Parts(const GrpcServerOptions& options, const ServedModels& models, const Clock& clock,
         ApiObserver& observer, boost::asio::any_io_executor executor)
       : intake(models, clock, observer, options.api_key),
-        service(intake, counter, std::move(executor), options.version) {}
+        shared{intake, counter, std::move(executor), options.version},
+        completions(shared) {}
 
   CallCounter counter;
   CompletionIntake intake;
-  CompletionService service;
+  ServiceParts shared;
+  CompletionService completions;
   std::unique_ptr<Acceptor> acceptor;
   std::unique_ptr<grpc::Server> server;
   std::once_flag shutdown;
@@ -79,7 +82,7 @@ GrpcServer::GrpcServer(GrpcServerOptions options, const ServedModels& models, co
   grpc::ServerBuilder builder;
   SetConnectionLimits(builder, options);
   SetThreads(builder);
-  builder.RegisterService(&parts_->service);
+  builder.RegisterService(&parts_->completions);
   parts_->acceptor = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
       grpc::InsecureServerCredentials());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/utf8.h"
+#include "server/api/grpc/message_parser.h"
 #include "server/api/grpc/stability_codec.h"
 
 namespace affine {
@@ -186,6 +187,17 @@ std::variant<CompletionParams, RequestError> ParamsOf(v1::CompleteRequest reques
   params.stability = request.stability();
   params.stability_heads = request.stability_heads();
   return params;
+}
+
+std::optional<RequestError> ReadCompleteRequest(const grpc::ByteBuffer& bytes,
+                                                CompletionParams& params) {
+  v1::CompleteRequest message;
+  if (auto error = ParseMessage(bytes, message)) return error;
+  params.request_id = message.request_id();
+  auto read = ParamsOf(std::move(message));
+  if (auto* error = std::get_if<RequestError>(&read)) return std::move(*error);
+  params = std::get<CompletionParams>(std::move(read));
+  return std::nullopt;
 }
 
 v1::CompleteChunk ChunkMessage(const CompletionChunk& chunk, const CompletionCall& call,

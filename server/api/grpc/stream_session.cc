@@ -7,6 +7,13 @@
 
 namespace affine {
 
+std::optional<RequestError> StreamSession::ReadParams(const grpc::ByteBuffer& bytes,
+                                                      CompletionParams& params) {
+  std::optional<RequestError> error = ReadCompleteRequest(bytes, params);
+  params.stream = true;
+  return error;
+}
+
 void StreamSession::Prepare(const CompletionChunk& chunk, const CompletionCall& call) {
   message_ = BytesOf(ChunkMessage(chunk, call, std::exchange(first_, false)));
   if (chunk.first_token) NoteFirstWrite();
@@ -20,7 +27,8 @@ bool StreamSession::Deliver(const CompletionChunk& chunk, const CompletionCall& 
 
 void StreamSession::Conclude(const CompletionChunk* last, const CompletionCall* call,
                              grpc::Status status) {
-  if (last == nullptr) {
+  const bool empty = last == nullptr || (last->token_ids.empty() && last->text.empty());
+  if (empty && !status.ok()) {
     Finish(std::move(status));
     return;
   }

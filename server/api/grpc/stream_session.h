@@ -14,7 +14,8 @@ class StreamSession final : public CompletionSession,
   void OnWriteDone(bool ok) override { Delivered(ok); }
   void OnCancel() override { Interrupt(); }
   void OnDone() override { Release(); }
-  bool streams() const override { return true; }
+  std::optional<RequestError> ReadParams(const grpc::ByteBuffer& bytes,
+                                         CompletionParams& params) override;
   bool Deliver(const CompletionChunk& chunk, const CompletionCall& call) override;
   void Conclude(const CompletionChunk* last, const CompletionCall* call,
                 grpc::Status status) override;

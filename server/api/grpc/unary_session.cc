@@ -7,12 +7,14 @@
 
 namespace affine {
 
-UnarySession::UnarySession(const CompletionIntake& intake, CallCounter& counter,
-                           boost::asio::any_io_executor executor,
-                           grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-                           grpc::ByteBuffer* response)
-    : CompletionSession(intake, counter, std::move(executor), context, request),
-      response_(response) {}
+UnarySession::UnarySession(const ServiceParts& parts, grpc::CallbackServerContext* context,
+                           const grpc::ByteBuffer* request, grpc::ByteBuffer* response)
+    : CompletionSession(parts, context, request), response_(response) {}
+
+std::optional<RequestError> UnarySession::ReadParams(const grpc::ByteBuffer& bytes,
+                                                     CompletionParams& params) {
+  return ReadCompleteRequest(bytes, params);
+}
 
 void UnarySession::Append(const CompletionChunk& chunk, const CompletionCall& call) {
   if (chunk.first_token) NoteFirstToken(*chunk.first_token);

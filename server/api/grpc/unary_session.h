@@ -9,14 +9,14 @@ namespace affine {
 class UnarySession final : public CompletionSession, public grpc::ServerUnaryReactor {
  public:
   /// `response` is gRPC's and outlives the call.
-  UnarySession(const CompletionIntake& intake, CallCounter& counter,
-               boost::asio::any_io_executor executor, grpc::CallbackServerContext* context,
+  UnarySession(const ServiceParts& parts, grpc::CallbackServerContext* context,
                const grpc::ByteBuffer* request, grpc::ByteBuffer* response);
 
  private:
   void OnCancel() override { Interrupt(); }
   void OnDone() override { Release(); }
-  bool streams() const override { return false; }
+  std::optional<RequestError> ReadParams(const grpc::ByteBuffer& bytes,
+                                         CompletionParams& params) override;
   bool Deliver(const CompletionChunk& chunk, const CompletionCall& call) override;
   void Conclude(const CompletionChunk* last, const CompletionCall* call,
                 grpc::Status status) override;
