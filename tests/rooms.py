@@ -16,7 +16,7 @@ REPO = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#include\s+[<"]([^>"]+)[>"]', re.M)
 
 TORCH = ("ATen/", "c10/", "torch/")
-PROTOBUF = ("google/protobuf/", "grpc/", "grpcpp/", "affine/v1/")
+PROTOBUF = ("google/protobuf/", "grpc/", "grpcpp/", "affine/v1/", "inference/", "vllm/grpc/")
 EDGE = ("boost/",)
 PROMETHEUS = ("prometheus/", "spdlog/")
 ABSEIL = ("absl/",)

@@ -25,6 +25,7 @@ struct CompletionParams {
   std::optional<int64_t> best_of;
   bool stream = false;  // the caller gets the answer in pieces
   std::optional<int64_t> max_tokens;
+  bool up_to_model_len = false;  // without max_tokens: as many as the model's length leaves
   std::optional<double> temperature;
   std::optional<int64_t> top_k;
   std::optional<double> top_p;

@@ -154,7 +154,8 @@ Checked TakeMaxTokens(const CompletionParams& params, const ModelInfo& model, Re
                         " together; the model's limit is " + std::to_string(model.max_model_len) +
                         " tokens, which leaves max_tokens in [0, " + std::to_string(room) + "]");
   }
-  const int64_t wanted = params.max_tokens.value_or(RequestValidator::kDefaultMaxTokens);
+  const int64_t otherwise = params.up_to_model_len ? room : RequestValidator::kDefaultMaxTokens;
+  const int64_t wanted = params.max_tokens.value_or(otherwise);
   request.max_tokens = static_cast<int32_t>(std::min(wanted, room));
   return std::nullopt;
 }

@@ -90,6 +90,12 @@ std::vector<const ServedModel*> ServedModels::List() const {
   return list;
 }
 
+bool ServedModels::IsLoaded(std::string_view name) const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(models_.begin(), models_.end(),
+                     [&](const ServedModel& model) { return model.name == name; });
+}
+
 bool ServedModels::ready() const {
   std::lock_guard lock(mutex_);
   return !draining_ && models_.size() == names_.size();

@@ -36,6 +36,10 @@ class ServedModels {
   /// says that it is still loading or that the server is draining.
   std::variant<const ServedModel*, RequestError> Find(std::string_view name) const;
   std::vector<const ServedModel*> List() const;
+  /// Every name that is or will be served, in order.
+  const std::vector<std::string>& names() const { return names_; }
+  /// Whether the model under `name` was added, also while draining.
+  bool IsLoaded(std::string_view name) const;
   /// All models are loaded and the process is not draining.
   bool ready() const;
 

@@ -19,7 +19,10 @@
 #include "server/api/grpc/call_counter.h"
 #include "server/api/grpc/completion_intake.h"
 #include "server/api/grpc/completion_service.h"
+#include "server/api/grpc/oip/inference_service.h"
 #include "server/api/grpc/service_parts.h"
+#include "server/api/grpc/unserved_methods.h"
+#include "server/api/grpc/vllm/engine_service.h"
 
 namespace affine {
 
@@ -28,6 +31,11 @@ namespace {
 using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
 
 constexpr int kMostReflectionThreads = 16;
+
+/// Those that are ready when the models are.
+constexpr const char* kServices[] = {v1::CompletionService::service_full_name(),
+                                     ::inference::GRPCInferenceService::service_full_name(),
+                                     ::vllm::grpc::engine::VllmEngine::service_full_name()};
 
 /// Clients may ping every 10 s while they have no call; half of that allows for jitter. Our own
 /// pings find peers that vanished, so that their requests don't run on.
@@ -60,12 +68,17 @@ struct GrpcServer::Parts {
         ApiObserver& observer, boost::asio::any_io_executor executor)
       : intake(models, clock, observer, options.api_key),
         shared{intake, counter, std::move(executor), options.version},
-        completions(shared) {}
+        completions(shared),
+        inference(shared),
+        vllm_engine(shared) {}
 
   CallCounter counter;
   CompletionIntake intake;
   ServiceParts shared;
   CompletionService completions;
+  InferenceService inference;
+  EngineService vllm_engine;
+  UnservedMethods unserved;
   std::unique_ptr<Acceptor> acceptor;
   std::unique_ptr<grpc::Server> server;
   std::once_flag shutdown;
@@ -83,6 +96,9 @@ GrpcServer::GrpcServer(GrpcServerOptions options, const ServedModels& models, co
   SetConnectionLimits(builder, options);
   SetThreads(builder);
   builder.RegisterService(&parts_->completions);
+  builder.RegisterService(&parts_->inference);
+  builder.RegisterService(&parts_->vllm_engine);
+  builder.RegisterCallbackGenericService(&parts_->unserved);
   parts_->acceptor = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
       grpc::InsecureServerCredentials());
@@ -112,8 +128,8 @@ void GrpcServer::HandOver(int fd) {
 }
 
 void GrpcServer::SetServing(bool serving) {
-  parts_->server->GetHealthCheckService()->SetServingStatus(
-      v1::CompletionService::service_full_name(), serving);
+  grpc::HealthCheckServiceInterface& health = *parts_->server->GetHealthCheckService();
+  for (const char* service : kServices) health.SetServingStatus(service, serving);
 }
 
 void GrpcServer::Shutdown(Clock::Time deadline) {

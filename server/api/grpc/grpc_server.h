@@ -1,4 +1,4 @@
-// gRPC on connections that were accepted elsewhere: our service, health and reflection.
+// gRPC on connections that were accepted elsewhere: the services, health and reflection.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -30,7 +30,8 @@ class GrpcServer {
   /// Takes a connected stream socket, of which no byte was consumed, and owns it from now on.
   /// After Shutdown it is closed.
   void HandOver(int fd);
-  /// What grpc.health.v1 says of affine.v1.CompletionService; NOT_SERVING until the first call.
+  /// What grpc.health.v1 says of every service that answers completions; NOT_SERVING until the
+  /// first call.
   /// The empty name is always SERVING.
   void SetServing(bool serving);
   /// Waits for calls in flight until `deadline`, then cuts off what is left (health watches too).

@@ -84,7 +84,10 @@ void ReadStreamOptions(JsonFields& fields, CompletionBody& body) {
 std::variant<CompletionBody, RequestError> ParseCompletionBody(std::string_view text) {
   auto parsed = ParseJsonObject(text);
   if (auto* error = std::get_if<RequestError>(&parsed)) return std::move(*error);
-  const json& object = std::get<json>(parsed);
+  return ReadCompletionBody(std::get<json>(parsed));
+}
+
+std::variant<CompletionBody, RequestError> ReadCompletionBody(const json& object) {
   JsonFields fields(object);
   CompletionBody body;
   CompletionParams& params = body.params;

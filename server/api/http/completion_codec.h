@@ -1,6 +1,7 @@
 // The body of POST /v1/completions as parameters.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 #include <variant>
 
@@ -22,5 +23,8 @@ struct CompletionBody {
 /// where gRPC's are too. A field that this server knows of but does not have yet is refused unless
 /// it has its neutral value; an unknown field is ignored, as vLLM does.
 std::variant<CompletionBody, RequestError> ParseCompletionBody(std::string_view text);
+
+/// The same from a JSON object.
+std::variant<CompletionBody, RequestError> ReadCompletionBody(const nlohmann::json& object);
 
 }  // namespace affine

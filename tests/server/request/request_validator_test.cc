@@ -217,6 +217,14 @@ TEST_F(RequestValidatorTest, MaxTokensThatDoNotFitAreRefusedIfGivenAndClippedIfN
                 "64 tokens, which leaves max_tokens in [0, 4]");
 }
 
+TEST_F(RequestValidatorTest, UpToTheModelsLengthIsAsManyTokensAsThePromptLeaves) {
+  params_.up_to_model_len = true;
+  params_.prompt = std::string(3, 'a');
+  EXPECT_EQ(Valid().request.max_tokens, 61);
+  params_.max_tokens = 5;
+  EXPECT_EQ(Valid().request.max_tokens, 5);
+}
+
 TEST_F(RequestValidatorTest, APromptAsLongAsTheModelHasRoomForNoTokens) {
   params_.prompt = std::string(64, 'a');
   EXPECT_EQ(Valid().request.max_tokens, 0);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "tests/server/request/byte_tokenizer.h"
 #include "tests/server/request/scripted_engine.h"
@@ -23,6 +25,16 @@ class ServedModelsTest : public ::testing::Test {
   ScriptedEngine engine_{SmallModelInfo(tokenizer_)};
   ServedModels models_{{"first", "second"}};
 };
+
+TEST_F(ServedModelsTest, TellsWhichOfItsNamesAreLoaded) {
+  EXPECT_EQ(models_.names(), (std::vector<std::string>{"first", "second"}));
+  models_.Add(Named("second"));
+  EXPECT_FALSE(models_.IsLoaded("first"));
+  EXPECT_TRUE(models_.IsLoaded("second"));
+  EXPECT_FALSE(models_.IsLoaded("other"));
+  models_.CloseForDrain();
+  EXPECT_TRUE(models_.IsLoaded("second"));
+}
 
 TEST_F(ServedModelsTest, AnEmptyNameFindsTheFirst) {
   models_.Add(Named("second"));

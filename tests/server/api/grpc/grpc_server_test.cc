@@ -44,6 +44,32 @@ TEST_F(GrpcServerTest, TheEmptyNameIsAlwaysServingAndTheServiceWhenItIsSaidToBe)
   EXPECT_EQ(Health(""), 1u);
 }
 
+TEST_F(GrpcServerTest, EveryServiceThatAnswersCompletionsHasHealthOfItsOwn) {
+  Serve();
+  for (const char* service : {"inference.GRPCInferenceService", "vllm.grpc.engine.VllmEngine"}) {
+    EXPECT_EQ(Health(service), 2u) << service;
+    server_->SetServing(true);
+    EXPECT_EQ(Health(service), 1u) << service;
+    server_->SetServing(false);
+  }
+}
+
+TEST_F(GrpcServerTest, AMethodThatIsNotServedSaysWhy) {
+  Serve();
+  for (const auto& [method, why] : std::vector<std::pair<const char*, const char*>>{
+           {"/vllm.grpc.engine.VllmEngine/Embed", "have no embeddings"},
+           {"/inference.GRPCInferenceService/SystemSharedMemoryRegister", "in the message"},
+           {"/inference.GRPCInferenceService/RepositoryModelLoad", "--model"},
+           {"/other.Service/Method", "/other.Service/Method is not served here"}}) {
+    grpc::ClientContext context;
+    std::string response;
+    const grpc::Status status = RawUnaryCall(*channel_, method, "", response, context);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+    EXPECT_THAT(status.error_message(), HasSubstr(why));
+    EXPECT_EQ(MetadataValue(context.GetServerTrailingMetadata(), "error-code"), "not_found");
+  }
+}
+
 TEST_F(GrpcServerTest, HealthOfAnUnknownServiceIsNotFound) {
   Serve();
   grpc::ClientContext context;
@@ -81,7 +107,9 @@ TEST_F(GrpcServerTest, ReflectionListsTheServices) {
       for (const std::string& name : TextsIn(service, 1)) names.push_back(name);
     }
   }
-  EXPECT_THAT(names, IsSupersetOf({std::string(kService), std::string("grpc.health.v1.Health")}));
+  EXPECT_THAT(names, IsSupersetOf({std::string(kService), std::string("grpc.health.v1.Health"),
+                                   std::string("inference.GRPCInferenceService"),
+                                   std::string("vllm.grpc.engine.VllmEngine")}));
   stream->WritesDone();
   EXPECT_TRUE(stream->Finish().ok());
 }

@@ -1,0 +1,54 @@
+#include "server/api/grpc/vllm/generate_request.h"
+
+#include <string>
+#include <vector>
+
+#include "server/api/grpc/vllm/unsupported_fields.h"
+
+namespace affine {
+
+namespace {
+
+namespace wire = ::vllm::grpc::engine;
+
+/// Zeros that the contract can't tell from "not given" are its neutral values.
+void TakeSampling(const wire::SamplingParams& sampling, CompletionParams& params) {
+  params.temperature = sampling.has_temperature() ? sampling.temperature() : 1.0;
+  params.top_p = sampling.top_p() == 0 ? 1.0 : sampling.top_p();
+  params.top_k = sampling.top_k();
+  if (sampling.has_max_tokens()) params.max_tokens = sampling.max_tokens();
+  params.up_to_model_len = true;
+  params.stop.assign(sampling.stop().begin(), sampling.stop().end());
+  params.stop_token_ids.assign(sampling.stop_token_ids().begin(), sampling.stop_token_ids().end());
+  params.skip_special_tokens = sampling.skip_special_tokens();
+  params.ignore_eos = sampling.ignore_eos();
+  if (sampling.has_logprobs()) params.logprobs = sampling.logprobs();
+  if (sampling.has_prompt_logprobs()) params.prompt_logprobs = sampling.prompt_logprobs();
+  if (sampling.has_seed()) params.seed = static_cast<uint64_t>(int64_t{sampling.seed()});
+}
+
+}  // namespace
+
+std::optional<RequestError> ReadGenerateRequest(const wire::GenerateRequest& request,
+                                                CompletionParams& params) {
+  params.request_id = request.request_id();
+  switch (request.input_case()) {
+    case wire::GenerateRequest::kText:
+      params.prompt = request.text();
+      break;
+    case wire::GenerateRequest::kTokenized: {
+      const auto& ids = request.tokenized().input_ids();
+      params.prompt = std::vector<int64_t>(ids.begin(), ids.end());
+      break;
+    }
+    case wire::GenerateRequest::INPUT_NOT_SET:
+      return RequestError{ErrorCause::kBadInput,
+                          "`input` is missing; it must be given as `tokenized` or as `text`",
+                          "input"};
+  }
+  if (auto error = RefuseUnsupportedFields(request)) return error;
+  TakeSampling(request.sampling_params(), params);
+  return std::nullopt;
+}
+
+}  // namespace affine
