@@ -10,6 +10,7 @@ with Client("127.0.0.1:8000") as client:
 from affine_client.aio import AsyncClient
 from affine_client.answers import (
     Alternative,
+    Answer,
     Attention,
     Chunk,
     Completion,
@@ -48,6 +49,7 @@ __all__ = [
     "NO_RETRIES",
     "AffineError",
     "Alternative",
+    "Answer",
     "AsyncClient",
     "Attention",
     "AttentionHeads",

@@ -35,7 +35,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Chunk:
-    """A settled piece of an answer; texts and ids of all pieces concatenate to the whole."""
+    """A settled piece of an answer; texts and ids of all its pieces concatenate to the whole."""
 
     text: str
     token_ids: tuple[int, ...] = ()
@@ -44,23 +44,46 @@ class Chunk:
     prompt_token_ids: tuple[int, ...] = ()  # first piece only
     model: str = ""  # first piece only
     request_id: str = ""
-    finish_reason: str | None = None  # "stop", "length" or "unstable", last piece only
-    usage: Usage | None = None  # last piece only
-    stability: StabilitySummary | None = None  # with `stability`, last piece only
+    finish_reason: str | None = None  # "stop", "length" or "unstable", an answer's last piece only
+    usage: Usage | None = None  # of all answers, the stream's last piece only
+    stability: StabilitySummary | None = None  # with `stability`, an answer's last piece only
+    index: int = 0  # which answer this is a piece of: [0, n)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One of the answers that `n` asks for."""
+
+    text: str
+    token_ids: tuple[int, ...]
+    finish_reason: str  # "stop", "length", or "unstable": the attention passed a server's limit
+    logprobs: tuple[TokenLogProb, ...] = ()
+    stability: StabilitySummary | None = None  # with `stability`
 
 
 @dataclass(frozen=True)
 class Completion:
+    """The first, or only, answer, and with `n` above 1 the others."""
+
     text: str
     token_ids: tuple[int, ...]
     finish_reason: str  # "stop", "length", or "unstable": the attention passed a server's limit
-    usage: Usage
+    usage: Usage  # of all answers; the prompt counts once
     model: str
     request_id: str
     logprobs: tuple[TokenLogProb, ...] = ()
     prompt_logprobs: tuple[TokenLogProb, ...] = ()
     prompt_token_ids: tuple[int, ...] = ()
     stability: StabilitySummary | None = None  # with `stability`
+    other_answers: tuple[Answer, ...] = ()
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """All of them, this one first; with `best_of` the best is first."""
+        first = Answer(
+            self.text, self.token_ids, self.finish_reason, self.logprobs, self.stability
+        )
+        return (first, *self.other_answers)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ class CompletionParams(TypedDict, total=False):
     allowed_token_ids: Sequence[int] | None
     bad_words: str | Sequence[str] | None
     min_tokens: int | None
+    n: int | None
+    best_of: int | None
     stop: str | Sequence[str] | None
     stop_token_ids: Sequence[int] | None
     include_stop_str_in_output: bool | None
@@ -47,5 +49,7 @@ class CompletionParams(TypedDict, total=False):
     priority: int | None
     cache_salt: str | None
     timeout_ms: int | None
+    max_ttft_ms: int | None
+    max_time_per_token_ms: float | None
     stability: bool | None
     stability_heads: bool | None

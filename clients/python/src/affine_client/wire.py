@@ -11,6 +11,7 @@ from google.protobuf import json_format
 from affine_client._proto import completion_pb2 as pb
 from affine_client.answers import (
     Alternative,
+    Answer,
     Attention,
     Chunk,
     Completion,
@@ -21,6 +22,7 @@ from affine_client.answers import (
 )
 from affine_client.errors import InvalidArgument
 from affine_client.parameters import CompletionParams, Prompt
+from affine_client.stability import StabilitySummary
 from affine_client.stability_wire import summary_of
 
 _SAMPLING = frozenset(pb.SamplingParams.DESCRIPTOR.fields_by_name)
@@ -103,8 +105,25 @@ def completion_of(answer: pb.CompleteResponse) -> Completion:
         logprobs=_scored(answer.logprobs),
         prompt_logprobs=_scored(answer.prompt_logprobs),
         prompt_token_ids=tuple(answer.prompt_token_ids),
-        stability=summary_of(answer.stability) if answer.HasField("stability") else None,
+        stability=_stability(answer),
+        other_answers=tuple(_answer(other) for other in answer.other_answers),
     )
+
+
+def _answer(answer: pb.Answer) -> Answer:
+    return Answer(
+        text=answer.text,
+        token_ids=tuple(answer.token_ids),
+        finish_reason=_finish_reason(answer.finish_reason) or "",
+        logprobs=_scored(answer.logprobs),
+        stability=_stability(answer),
+    )
+
+
+def _stability(
+    answer: pb.CompleteResponse | pb.CompleteChunk | pb.Answer,
+) -> StabilitySummary | None:
+    return summary_of(answer.stability) if answer.HasField("stability") else None
 
 
 def chunk_of(chunk: pb.CompleteChunk) -> Chunk:
@@ -118,7 +137,8 @@ def chunk_of(chunk: pb.CompleteChunk) -> Chunk:
         request_id=chunk.request_id,
         finish_reason=_finish_reason(chunk.finish_reason),
         usage=_usage(chunk.usage) if chunk.HasField("usage") else None,
-        stability=summary_of(chunk.stability) if chunk.HasField("stability") else None,
+        stability=_stability(chunk),
+        index=chunk.index,
     )
 
 

@@ -1,5 +1,6 @@
 #include "server/api/grpc/vllm/generate_request.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,22 @@ void TakeSampling(const wire::SamplingParams& sampling, CompletionParams& params
   params.temperature = sampling.has_temperature() ? sampling.temperature() : 1.0;
   params.top_p = sampling.top_p() == 0 ? 1.0 : sampling.top_p();
   params.top_k = sampling.top_k();
+  params.min_p = sampling.min_p();
+  params.repetition_penalty =
+      sampling.repetition_penalty() == 0 ? 1.0 : sampling.repetition_penalty();
+  params.frequency_penalty = sampling.frequency_penalty();
+  params.presence_penalty = sampling.presence_penalty();
+  params.min_tokens = sampling.min_tokens();
+  params.logit_bias.assign(sampling.logit_bias().begin(), sampling.logit_bias().end());
+  std::sort(params.logit_bias.begin(), params.logit_bias.end());  // a map's order is any
   if (sampling.has_max_tokens()) params.max_tokens = sampling.max_tokens();
   params.up_to_model_len = true;
   params.stop.assign(sampling.stop().begin(), sampling.stop().end());
   params.stop_token_ids.assign(sampling.stop_token_ids().begin(), sampling.stop_token_ids().end());
+  params.include_stop_str_in_output = sampling.include_stop_str_in_output();
+  if (sampling.has_truncate_prompt_tokens()) {
+    params.truncate_prompt_tokens = sampling.truncate_prompt_tokens();
+  }
   params.skip_special_tokens = sampling.skip_special_tokens();
   params.ignore_eos = sampling.ignore_eos();
   if (sampling.has_logprobs()) params.logprobs = sampling.logprobs();

@@ -3,8 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "server/request/parameter_range.h"
-
 namespace affine {
 
 namespace {
@@ -16,21 +14,12 @@ struct UnsupportedField {
   const char* name;
   /// The value if it is not neutral, as the error is to show it; else empty.
   std::string (*given)(const Request& request);
-  const char* remedy;  // "only 0 is accepted"
+  const char* remedy;  // "leave it out"
 };
-
-std::string Unless(double neutral, double value) {
-  return value == neutral ? "" : DecimalOf(value);
-}
 
 std::string Presence(bool present) { return present ? "given" : ""; }
 
 const wire::SamplingParams& Sampling(const Request& request) { return request.sampling_params(); }
-
-std::string Penalty(const Request& request) {  // 0 is how "not given" looks
-  const double value = Sampling(request).repetition_penalty();
-  return value == 0 ? "" : Unless(1, value);
-}
 
 std::string Choices(const Request& request) {
   return Sampling(request).n() <= 1 ? "" : std::to_string(Sampling(request).n());
@@ -41,29 +30,11 @@ std::string Rank(const Request& request) {
   return rank == 0 ? "" : std::to_string(rank);
 }
 
-constexpr char kOnlyZero[] = "only 0 is accepted";
 constexpr char kLeaveOut[] = "leave it out";
 
 // To support a field: read it in generate_request.cc and delete its row.
 constexpr UnsupportedField kUnsupported[] = {
-    {"min_p", [](const Request& r) { return Unless(0, Sampling(r).min_p()); }, kOnlyZero},
-    {"frequency_penalty",
-     [](const Request& r) { return Unless(0, Sampling(r).frequency_penalty()); }, kOnlyZero},
-    {"presence_penalty", [](const Request& r) { return Unless(0, Sampling(r).presence_penalty()); },
-     kOnlyZero},
-    {"repetition_penalty", Penalty, "only 1 is accepted"},
-    {"min_tokens", [](const Request& r) { return Unless(0, Sampling(r).min_tokens()); }, kOnlyZero},
     {"n", Choices, "send the request several times with different seeds"},
-    {"include_stop_str_in_output",
-     [](const Request& r) {
-       return std::string(Sampling(r).include_stop_str_in_output() ? "true" : "");
-     },
-     "only false is accepted"},
-    {"logit_bias", [](const Request& r) { return Presence(!Sampling(r).logit_bias().empty()); },
-     kLeaveOut},
-    {"truncate_prompt_tokens",
-     [](const Request& r) { return Presence(Sampling(r).has_truncate_prompt_tokens()); },
-     "shorten the prompt"},
     {"constraint",
      [](const Request& r) {
        return Presence(Sampling(r).constraint_case() != wire::SamplingParams::CONSTRAINT_NOT_SET);

@@ -14,6 +14,7 @@ namespace {
 namespace wire = ::vllm::grpc::engine;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 wire::GenerateRequest Asking(const std::vector<uint32_t>& ids, bool stream) {
   wire::GenerateRequest request;
@@ -195,18 +196,7 @@ TEST_F(EngineServiceTest, ACancelledCallIsCancelledInTheEngine) {
 TEST_F(EngineServiceTest, WhatIsNotSupportedIsNamed) {
   ServeEngine();
   const std::vector<std::pair<std::string, std::function<void(wire::GenerateRequest&)>>> cases = {
-      {"min_p", [](auto& r) { r.mutable_sampling_params()->set_min_p(0.25f); }},
-      {"frequency_penalty", [](auto& r) { r.mutable_sampling_params()->set_frequency_penalty(1); }},
-      {"presence_penalty", [](auto& r) { r.mutable_sampling_params()->set_presence_penalty(-1); }},
-      {"repetition_penalty",
-       [](auto& r) { r.mutable_sampling_params()->set_repetition_penalty(1.5f); }},
-      {"min_tokens", [](auto& r) { r.mutable_sampling_params()->set_min_tokens(3); }},
       {"n", [](auto& r) { r.mutable_sampling_params()->set_n(2); }},
-      {"include_stop_str_in_output",
-       [](auto& r) { r.mutable_sampling_params()->set_include_stop_str_in_output(true); }},
-      {"logit_bias", [](auto& r) { (*r.mutable_sampling_params()->mutable_logit_bias())[5] = 1; }},
-      {"truncate_prompt_tokens",
-       [](auto& r) { r.mutable_sampling_params()->set_truncate_prompt_tokens(0); }},
       {"constraint", [](auto& r) { r.mutable_sampling_params()->set_regex("a*"); }},
       {"kv_transfer_params", [](auto& r) { r.set_kv_transfer_params_json("{}"); }},
       {"mm_inputs", [](auto& r) { r.mutable_media_refs(); }},
@@ -234,6 +224,13 @@ TEST(GenerateRequestTest, WhatIsLeftOutIsNeutral) {
   EXPECT_EQ(params.top_p, 1);
   EXPECT_EQ(params.top_k, 0);
   EXPECT_FALSE(params.max_tokens || params.seed || params.logprobs || params.prompt_logprobs);
+  EXPECT_EQ(params.min_p, 0);
+  EXPECT_EQ(params.repetition_penalty, 1);
+  EXPECT_EQ(params.frequency_penalty, 0);
+  EXPECT_EQ(params.presence_penalty, 0);
+  EXPECT_EQ(params.min_tokens, 0);
+  EXPECT_FALSE(params.truncate_prompt_tokens || params.include_stop_str_in_output);
+  EXPECT_TRUE(params.logit_bias.empty());
   EXPECT_TRUE(params.up_to_model_len);
   EXPECT_FALSE(params.skip_special_tokens);
 }
@@ -252,7 +249,15 @@ TEST(GenerateRequestTest, WhatIsGivenIsTaken) {
   sampling.set_skip_special_tokens(true);
   sampling.set_ignore_eos(true);
   sampling.set_n(1);
-  sampling.set_repetition_penalty(1);
+  sampling.set_min_p(0.25f);
+  sampling.set_repetition_penalty(1.5f);
+  sampling.set_frequency_penalty(1);
+  sampling.set_presence_penalty(-1);
+  sampling.set_min_tokens(3);
+  sampling.set_include_stop_str_in_output(true);
+  (*sampling.mutable_logit_bias())[5] = 1;
+  (*sampling.mutable_logit_bias())[2] = -1;
+  sampling.set_truncate_prompt_tokens(8);
   sampling.set_logprobs(-1);
   sampling.set_seed(-2);
   CompletionParams params;
@@ -261,6 +266,14 @@ TEST(GenerateRequestTest, WhatIsGivenIsTaken) {
   EXPECT_EQ(params.temperature, 0);
   EXPECT_EQ(params.top_p, 0.5);
   EXPECT_EQ(params.top_k, 7);
+  EXPECT_EQ(params.min_p, 0.25);
+  EXPECT_EQ(params.repetition_penalty, 1.5);
+  EXPECT_EQ(params.frequency_penalty, 1);
+  EXPECT_EQ(params.presence_penalty, -1);
+  EXPECT_EQ(params.min_tokens, 3);
+  EXPECT_TRUE(params.include_stop_str_in_output);
+  EXPECT_THAT(params.logit_bias, ElementsAre(Pair(2, -1), Pair(5, 1)));
+  EXPECT_EQ(params.truncate_prompt_tokens, 8);
   EXPECT_EQ(params.max_tokens, 9);
   EXPECT_THAT(params.stop, ElementsAre("x"));
   EXPECT_THAT(params.stop_token_ids, ElementsAre(4));
