@@ -35,8 +35,8 @@ class CompletionSession : public std::enable_shared_from_this<CompletionSession>
   void Release();           // OnDone: the last thing that gRPC says
 
   // On the strand.
-  /// What the call's message asks for, and whether the answer goes out in pieces (params.stream); see
-  /// CompletionIntake::ParamsReader.
+  /// What the call's message asks for, and whether the answer goes out in pieces (params.stream);
+  /// see CompletionIntake::ParamsReader.
   virtual std::optional<RequestError> ReadParams(const grpc::ByteBuffer& bytes,
                                                  CompletionParams& params) = 0;
   /// The completion runs; its chunks follow.
