@@ -308,7 +308,7 @@ def refused_bodies(secret: str) -> list[bytes]:
     fields = [
         {"prompt": {"text": secret}},
         {"prompt": [1, secret]},
-        {"prompt": ["one", secret]},
+        {"prompt": ["one", {"text": secret}]},
         {"prompt": 5, "suffix": secret},
         {"prompt": "x", "suffix": secret},
         {"prompt": "x", "model": secret},
