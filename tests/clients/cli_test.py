@@ -51,6 +51,30 @@ def test_complete_prints_json(affine: CommandLine) -> None:
     assert [json.loads(line)["text"] for line in affine.out.splitlines()] == [" red", " green"]
 
 
+def test_complete_prints_several_answers_one_after_another(affine: CommandLine) -> None:
+    assert affine("complete", "one", "--n", "2", "--max-tokens", "2") == 0
+    assert affine.out == "answer 0:\n red green\n\nanswer 1:\n red green\n"
+    assert affine.err.endswith("ended by length, length]\n")
+    affine("complete", "one", "--n", "2", "--max-tokens", "2", "--stream")
+    assert affine.out == " red green\n\nanswer 1:\n red green\n"
+
+
+def test_complete_sends_lists_and_biases(affine: CommandLine, service: FakeService) -> None:
+    lists = ("--bad-word", "a", "--bad-word", "b", "--allowed-token-id", "7")
+    chosen = ("--logprobs", "0", "--logprob-token-id", "9", "--include-stop-str-in-output")
+    assert affine("complete", "x", *lists, *chosen, "--logit-bias", "5=-1.5") == 0
+    request = service.requests[0]
+    assert list(request.sampling.bad_words) == ["a", "b"]
+    assert list(request.sampling.allowed_token_ids.ids) == [7]
+    assert dict(request.sampling.logit_bias) == {5: -1.5}
+    assert list(request.logprob_token_ids) == [9] and request.include_stop_str_in_output
+
+
+def test_complete_refuses_a_bias_that_is_none(affine: CommandLine) -> None:
+    assert affine("complete", "x", "--logit-bias", "five") == 1
+    assert "--logit-bias is 'five'; it must be a token id, = and a number" in affine.err
+
+
 def test_info_shows_models_and_readiness(affine: CommandLine, server: FakeServer) -> None:
     server.health.set(READY_SERVICE, health_pb2.HealthCheckResponse.NOT_SERVING)
     assert affine("info") == 0

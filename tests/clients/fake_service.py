@@ -56,7 +56,15 @@ class FakeService(completion_pb2_grpc.CompletionServiceServicer):
 
     def Complete(self, request, context):
         self._arrive(request, context)
-        chunks = list(self._answer(request))
+        every = list(self._answer(request))
+        chunks = [chunk for chunk in every if chunk.index == 0]
+        others = {chunk.index: pb.Answer() for chunk in every if chunk.index > 0}
+        for chunk in every:
+            if chunk.index > 0:
+                other = others[chunk.index]
+                other.text += chunk.text
+                other.token_ids.extend(chunk.token_ids)
+                other.finish_reason = chunk.finish_reason
         return pb.CompleteResponse(
             request_id=chunks[0].request_id,
             model=chunks[0].model,
@@ -64,7 +72,8 @@ class FakeService(completion_pb2_grpc.CompletionServiceServicer):
             token_ids=[id for chunk in chunks for id in chunk.token_ids],
             logprobs=[token for chunk in chunks for token in chunk.logprobs],
             finish_reason=chunks[-1].finish_reason,
-            usage=chunks[-1].usage,
+            usage=every[-1].usage,
+            other_answers=others.values(),
             prompt_token_ids=chunks[0].prompt_token_ids,
             stability=chunks[-1].stability if chunks[-1].HasField("stability") else None,
         )
@@ -95,7 +104,18 @@ class FakeService(completion_pb2_grpc.CompletionServiceServicer):
                             queries, heads if request.stability_heads else None, affine=affine
                         )
                     )
-            yield chunk
+            yield from self._turns(chunk, request.n or 1)
+
+    @staticmethod
+    def _turns(chunk, answers: int):
+        """The piece as one of each of the answers, which all say the same; usage in the last."""
+        for index in range(answers):
+            piece = type(chunk)()
+            piece.CopyFrom(chunk)
+            piece.index = index
+            if index < answers - 1:
+                piece.ClearField("usage")
+            yield piece
 
     def GetAttention(self, request, context):
         if not self.knows_stability:
