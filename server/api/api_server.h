@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "server/request/clock.h"
 #include "server/request/served_models.h"
@@ -20,7 +21,8 @@ struct ApiOptions {
   int64_t max_body_bytes = 16 << 20;
   int max_http_connections = 1024;  // one more is answered with 503
   std::string version = {};
-  std::string api_key = {};  // empty: none asked for
+  std::string api_key = {};                       // empty: none asked for
+  std::vector<std::string> allowed_origins = {};  // of web pages; see AllowedOrigins
 };
 
 /// What the edge tells telemetry. Called on front-end threads; must not block.

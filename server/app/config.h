@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "server/engine/stability_limits.h"
 
@@ -22,6 +23,7 @@ struct Config {
   int64_t max_body_mib = 16;
   std::string api_key;
   std::string api_key_file;
+  std::vector<std::string> allowed_origins;  // of web pages; none: no page of another site
 
   double kv_cache_gib = 0;      // of all models; 0: chosen from free memory
   std::string kv_cache_shares;  // NAME=WEIGHT,... as given; empty: even

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/app/allowed_origins_flag.h"
 #include "server/app/stability_limits_flag.h"
 
 namespace affine {
@@ -77,6 +78,9 @@ void FlagTable::AddPortFlags() {
       "other users; prefer the environment or --api_key_file.");
   Add(kPort, TextFlag("api_key_file", &Config::api_key_file), "FILE",
       "File that holds the key, such as a mounted secret; white space around it is left out.");
+  Add(kPort, AllowedOriginsFlag(), "",
+      "Web pages whose scripts may call over HTTP, by origin, such as https://chat.example; * "
+      "allows all. Empty: none but the server's own.");
 }
 
 void FlagTable::AddBatchFlags() {

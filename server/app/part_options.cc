@@ -14,6 +14,7 @@ ApiOptions MakeApiOptions(const Config& config, const std::string& version) {
   options.max_body_bytes = config.max_body_mib << 20;
   options.version = version;
   options.api_key = config.api_key;
+  options.allowed_origins = config.allowed_origins;
   return options;
 }
 

@@ -39,7 +39,7 @@ ErrorCause CauseOf(int status) {
 
 HttpService::HttpService(const ApiOptions& options, const ServedModels& models, const Clock& clock,
                          ApiObserver& observer, std::function<std::string()> metrics_page)
-    : key_(options.api_key), observer_(observer) {
+    : key_(options.api_key), origins_(options.allowed_origins), observer_(observer) {
   AddCompletionRoutes(router_, models, clock, observer);
   AddModelRoutes(router_, models);
   AddAttentionRoutes(router_, models);
@@ -57,6 +57,7 @@ std::optional<HttpResponse> HttpService::Refuse(HttpRequest& head) {
     return Refusal(head.id, {*error});
   }
   if (head.id.empty()) head.id = NewRequestId();
+  if (auto answer = origins_.AnswerPreflight(head)) return WithId(*std::move(answer), head.id);
   auto found = router_.Find(head);
   if (auto* response = std::get_if<HttpResponse>(&found)) {
     observer_.OnRefused(head.id, {ErrorCause::kNotFound, "no such route or method", ""});
@@ -87,6 +88,10 @@ HttpAnswer HttpService::Handle(HttpRequest request, HttpResponder& responder) {
 
 HttpResponse HttpService::Malformed(int status, const std::string& message) {
   return Refusal(NewRequestId(), {{CauseOf(status), message, ""}, status});
+}
+
+HttpHeaders HttpService::HeadersFor(std::string_view origin) const {
+  return origins_.HeadersFor(origin);
 }
 
 HttpResponse HttpService::Refusal(const std::string& id, const RouteRefusal& refusal) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "server/api/api_server.h"
+#include "server/api/http/allowed_origins.h"
 #include "server/api/http/bearer_key.h"
 #include "server/api/http/http_handler.h"
 #include "server/api/http/http_router.h"
@@ -21,11 +22,13 @@ class HttpService final : public HttpHandler {
   std::optional<HttpResponse> Refuse(HttpRequest& head) override;
   HttpAnswer Handle(HttpRequest request, HttpResponder& responder) override;
   HttpResponse Malformed(int status, const std::string& message) override;
+  HttpHeaders HeadersFor(std::string_view origin) const override;
 
  private:
   HttpResponse Refusal(const std::string& id, const RouteRefusal& refusal);
 
   const BearerKey key_;
+  const AllowedOrigins origins_;
   ApiObserver& observer_;
   HttpRouter router_;
 };

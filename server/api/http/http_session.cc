@@ -62,6 +62,7 @@ void HttpSession::ReadNext() {
   parser_->header_limit(limits_.header_bytes);
   parser_->body_limit(limits_.body_bytes);
   request_ = HttpRequest{};
+  origin_.clear();
   read_expired_ = head_only_ = http10_ = keep_alive_ = false;
   chunked_ = streaming_ = ending_ = false;
   if (in_.size() > 0) return ReadHeader();
@@ -117,6 +118,7 @@ void HttpSession::TakeHead() {
   for (const auto& field : head) {
     request_.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
   }
+  origin_ = std::string(request_.Header("origin"));
   head_only_ = request_.method == "HEAD";
   http10_ = head.version() < 11;
   keep_alive_ = parser_->keep_alive();
@@ -237,7 +239,8 @@ void HttpSession::EndStream() {
   Flush();
 }
 
-void HttpSession::Head(const HttpResponse& response, bool sized) {
+void HttpSession::Head(HttpResponse& response, bool sized) {
+  for (auto& header : handler_.HeadersFor(origin_)) response.headers.push_back(std::move(header));
   keep_alive_ = keep_alive_ && !response.close && !draining_;
   AppendHead(response, {.keep_alive = keep_alive_, .http10 = http10_, .sized = sized}, next_);
 }

@@ -60,7 +60,7 @@ class HttpSession final : public HttpResponder, public std::enable_shared_from_t
   void Dispatch();
   void Watch();
   void OnWatched(Error error);
-  void Head(const HttpResponse& response, bool sized);
+  void Head(HttpResponse& response, bool sized);
   void Flush();
   void OnFlushed(Error error, size_t bytes);
   void AnswerDone();
@@ -83,6 +83,7 @@ class HttpSession final : public HttpResponder, public std::enable_shared_from_t
   boost::beast::flat_buffer in_;
   std::optional<Parser> parser_;  // of the request being read
   HttpRequest request_;
+  std::string origin_;  // of the page that asks, from its header
   bool read_expired_ = false;
 
   std::shared_ptr<HttpWork> work_;

@@ -60,6 +60,7 @@ TEST_F(CommandTest, EveryFlagCanComeFromTheEnvironment) {
                               : flag.name == "block_size"             ? "32"
                               : flag.name == "max_num_batched_tokens" ? "4096"
                               : flag.name == "stability_limits"       ? "entropy=0.05"
+                              : flag.name == "allowed_origins"        ? "https://chat.example"
                               : flag.show(Config{}).empty()           ? "text"
                                                                       : flag.show(Config{});
     EXPECT_EQ(flag.show(Good({"m"}, {{flag.environment_name(), value}})),
