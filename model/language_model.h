@@ -32,6 +32,9 @@ struct SequenceSlice {
   /// Empty, or the tokens that follow each of `tokens` in the prompt, to be scored: [n], or
   /// [n - 1] when the last of `tokens` is the end of the prompt.
   std::span<const int32_t> targets;
+  /// Empty, or [samples, TokenMask::WordsFor(vocab)]: for each token drawn the ids that may be,
+  /// beside what `sampling` says. At least one id that sampling.allowed has is in each.
+  std::span<const uint32_t> masks;
   /// [layers, heads]: what the attention of positions [observe_from, start + n) did is added here,
   /// for a model that can observe it; null: not observed. Observing changes no bit of any result.
   HeadStability* stability = nullptr;

@@ -30,8 +30,8 @@ bool Completes(const std::vector<int32_t>& word, const TokensSoFar& so_far) {
 LogitShaper::LogitShaper(int32_t vocab_size) : vocab_size_(vocab_size), mask_(vocab_size) {}
 
 const float* LogitShaper::Shape(const float* logits, const SamplingParams& params,
-                                const TokensSoFar& so_far) {
-  const float* shaped = ShapeWithoutBans(logits, params, so_far);
+                                const TokensSoFar& so_far, std::span<const uint32_t> mask) {
+  const float* shaped = ShapeWithoutBans(logits, params, so_far, mask);
   if (!params.bans()) return shaped;
   if (shaped == logits) row_.assign(logits, logits + vocab_size_);
   Ban(params, so_far);
@@ -39,12 +39,15 @@ const float* LogitShaper::Shape(const float* logits, const SamplingParams& param
 }
 
 const float* LogitShaper::ShapeWithoutBans(const float* logits, const SamplingParams& params,
-                                           const TokensSoFar& so_far) {
-  if (params.logit_bias.empty() && !params.penalizes() && params.allowed.empty()) return logits;
+                                           const TokensSoFar& so_far,
+                                           std::span<const uint32_t> mask) {
+  const bool masks = !params.allowed.empty() || !mask.empty();
+  if (params.logit_bias.empty() && !params.penalizes() && !masks) return logits;
   row_.assign(logits, logits + vocab_size_);
   AddBias(params);
   if (params.penalizes()) Penalize(params, so_far);
   if (!params.allowed.empty()) mask_.Apply(params.allowed.words(), row_.data());
+  if (!mask.empty()) mask_.Apply(mask, row_.data());
   return row_.data();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "model/sampling/logit_mask.h"
@@ -10,20 +11,23 @@
 
 namespace affine {
 
-/// Bias, penalties, allowed ids, and bans. Nothing is carried over from row to row: what penalties
-/// count is counted anew from the tokens, so that it can't differ after a preemption, a prefix hit
-/// or guesses that failed. Keeps working memory, made when first needed: one for each thread.
+/// Bias, penalties, allowed ids, a mask, and bans. Nothing is carried over from row to row: what
+/// penalties count is counted anew from the tokens, so that it can't differ after a preemption, a
+/// prefix hit or guesses that failed. Keeps working memory, made when first needed: one for each
+/// thread.
 class LogitShaper {
  public:
   explicit LogitShaper(int32_t vocab_size);
 
   /// `logits` [vocab], finite, if nothing is to be changed, at no cost; else a changed copy, valid
   /// until the next call, in which an id that can't be drawn has -infinity. Others are finite.
-  const float* Shape(const float* logits, const SamplingParams& params, const TokensSoFar& so_far);
+  /// `mask`: empty, or [TokenMask::WordsFor(vocab)], the ids that may be drawn this time.
+  const float* Shape(const float* logits, const SamplingParams& params, const TokensSoFar& so_far,
+                     std::span<const uint32_t> mask = {});
 
   /// The same without bans, which may leave nothing: then what they were laid on stands.
   const float* ShapeWithoutBans(const float* logits, const SamplingParams& params,
-                                const TokensSoFar& so_far);
+                                const TokensSoFar& so_far, std::span<const uint32_t> mask = {});
 
  private:
   void AddBias(const SamplingParams& params);

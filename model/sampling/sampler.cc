@@ -16,18 +16,18 @@ Sampler::Sampler(const Kernels& kernels, int32_t vocab_size)
       candidates_(vocab_size) {}
 
 ScoredToken Sampler::Sample(const float* logits, const SamplingParams& params, int64_t position,
-                            const TokensSoFar& so_far) {
-  const int32_t id = Choose(logits, params, position, so_far);
+                            const TokensSoFar& so_far, std::span<const uint32_t> mask) {
+  const int32_t id = Choose(logits, params, position, so_far, mask);
   if (params.top_log_probs < 0) return {.id = id, .top = {}};
   return ScoreWith(logits, id, params.top_log_probs, params.log_prob_ids);
 }
 
 int32_t Sampler::Choose(const float* logits, const SamplingParams& params, int64_t position,
-                        const TokensSoFar& so_far) {
-  const float* shaped = shaper_.Shape(logits, params, so_far);
+                        const TokensSoFar& so_far, std::span<const uint32_t> mask) {
+  const float* shaped = shaper_.Shape(logits, params, so_far, mask);
   float max = kernels_.max(shaped, vocab_size_);
   if (std::isinf(max)) {  // all is banned
-    shaped = shaper_.ShapeWithoutBans(logits, params, so_far);
+    shaped = shaper_.ShapeWithoutBans(logits, params, so_far, mask);
     max = kernels_.max(shaped, vocab_size_);
   }
   if (params.temperature < kGreedyBelowTemperature) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "model/language_model.h"
@@ -25,10 +26,10 @@ class Sampler {
   /// where top-k or top-p cuts; by ascending id where neither does, which spares a sort of the
   /// vocabulary. So one seed may draw another token under top_p = 1 than under a top_p just below
   /// it; the distribution is the same. `logits` [vocab] must be finite. `so_far` is looked at with
-  /// params.reads_tokens(). Log-probabilities as params.top_log_probs asks, of `logits` as they
-  /// are.
+  /// params.reads_tokens(); of `mask`, if not empty, an id is drawn. Log-probabilities as
+  /// params.top_log_probs asks, of `logits` as they are.
   ScoredToken Sample(const float* logits, const SamplingParams& params, int64_t position,
-                     const TokensSoFar& so_far = {});
+                     const TokensSoFar& so_far = {}, std::span<const uint32_t> mask = {});
 
   /// Log-probability, rank and, if `top_log_probs` > 0, the best alternatives of `id`. The sum of
   /// exponentials goes over 16 float32 lanes.
@@ -39,7 +40,7 @@ class Sampler {
 
  private:
   int32_t Choose(const float* logits, const SamplingParams& params, int64_t position,
-                 const TokensSoFar& so_far);
+                 const TokensSoFar& so_far, std::span<const uint32_t> mask);
   int32_t Draw(const float* logits, float max, const SamplingParams& params, double u);
   int32_t DrawFromAll(double u) const;
   void Cut(const WeighedRow& row, const SamplingParams& params);

@@ -57,9 +57,11 @@ void OutputHead::FinishRow(const WantedRow& wanted, const float* logits, const S
   const SamplingParams& sampling = *slice.sampling;
   if (wanted.position >= 0) {
     const auto recent = static_cast<size_t>(wanted.position - slice.start);
+    const size_t words = slice.masks.size() / slice.samples;
     result.sampled[wanted.index] =
         sampler.Sample(logits, sampling, wanted.position,
-                       {slice.before, slice.tokens.first(recent), slice.prompt_length});
+                       {slice.before, slice.tokens.first(recent), slice.prompt_length},
+                       slice.masks.subspan(wanted.index * words, words));
   } else {
     result.scored[wanted.index] =
         sampler.Score(logits, slice.targets[wanted.index], sampling.prompt_top_log_probs);

@@ -28,6 +28,7 @@ StepBatch BatchBuilder::Build(const StepPlan& plan) {
     slice.sampling = &live.request.sampling;
     slice.before = tokens.first(planned.start);
     slice.prompt_length = sequence.prompt_length;
+    if (live.grammar && slice.samples > 0) slice.masks = live.grammar->mask();
     if (live.owes_prompt_scores) {  // then no token beyond the prompt is there yet
       const int32_t next = planned.start + 1;
       slice.targets = tokens.subspan(next, std::min(planned.count, sequence.prompt_length - next));

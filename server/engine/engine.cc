@@ -119,6 +119,7 @@ bool Engine::TakeInbox() {
     live_.Add(submission.handle, std::move(submission.request));
   }
   for (const Submission& submission : inbox_.submissions) CheckGoals(submission.handle, now);
+  for (const Submission& submission : inbox_.submissions) CheckGrammar(submission.handle, now);
   for (Cancellation& cancellation : inbox_.cancellations) {
     LiveRequest* live = live_.Find(cancellation.handle);
     if (live == nullptr) continue;
@@ -146,6 +147,13 @@ void Engine::CheckGoals(uint64_t handle, Clock::Time now) {
   if (auto error = WhyTooSlow(live.request, *forecast, now)) {
     live_.EndWithError(live, *std::move(error), now);
   }
+}
+
+// One that allows nothing more than an empty output ends before anything is computed.
+void Engine::CheckGrammar(uint64_t handle, Clock::Time now) {
+  LiveRequest* live = live_.Find(handle);
+  if (live == nullptr || !live->grammar) return;
+  if (auto ending = EndOfGrammar(*live)) live_.End(*live, *std::move(ending), {}, now);
 }
 
 void Engine::NotePlan(const StepPlan& plan, Clock::Time now, StepReport* report) {

@@ -74,6 +74,7 @@ class Engine final : public CompletionEngine {
  private:
   bool TakeInbox();
   void CheckGoals(uint64_t handle, Clock::Time now);
+  void CheckGrammar(uint64_t handle, Clock::Time now);
   void NotePlan(const StepPlan& plan, Clock::Time now, StepReport* report);
   void StepAndCommit(const StepPlan& plan, StepReport* report);
   static void CountTokens(const StepPlan& plan, const StepOutcome& outcome, StepReport* report);

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "model/language_model.h"
+#include "server/engine/grammar_state.h"
 #include "server/request/request.h"
 #include "server/request/token_sink.h"
 #include "server/scheduler/sequence.h"
@@ -18,6 +20,7 @@ struct LiveRequest {
   Sequence sequence;
   RequestFinish progress;  // counts and times so far; the finish once reason and end are known
   Clock::Time last_token{};
+  std::optional<GrammarState> grammar;     // with request.grammar
   bool owes_prompt_scores = false;         // asked for and not delivered yet
   std::vector<ScoredToken> prompt_scores;  // of tokens 1.., as far as computed; until delivered
   // With request.stability.

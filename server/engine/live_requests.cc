@@ -22,7 +22,8 @@ void LiveRequests::Add(uint64_t handle, Request request) {
   sequence.max_length =
       prompt_length + std::min(request.max_tokens, info_.max_model_len - prompt_length);
   sequence.lookup_prefix = !live->owes_prompt_scores && !request.stability;
-  sequence.may_draft = !request.stability;
+  // A draft's row would need the mask after the drafts before it.
+  sequence.may_draft = !request.stability && request.grammar == nullptr;
   sequence.cache_salt = request.cache_salt;
   sequence.tokens = request.prompt;
   if (request.deadline) deadlines_.emplace(*request.deadline, handle);
@@ -32,6 +33,10 @@ void LiveRequests::Add(uint64_t handle, Request request) {
     scheduler_.AddSibling(by_handle_.at(first_of_prompt_)->sequence, sequence);
   } else {
     scheduler_.Add(sequence);
+  }
+  if (request.grammar != nullptr) {
+    live->grammar.emplace(request.grammar, info_.vocab_size, info_.eos_token_ids,
+                          request.stop_token_ids);
   }
   live->request = std::move(request);
   by_handle_.emplace(handle, std::move(live));

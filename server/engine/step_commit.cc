@@ -74,6 +74,10 @@ std::optional<Ending> StepCommit::TakeTokens(LiveRequest& live, const PlannedSli
     if (std::ranges::binary_search(live.request.stop_token_ids, token.id)) {
       ending = {.reason = FinishReason::kStop, .error = {}, .stop_token = token.id};
     }
+    if (!ending && live.grammar) {
+      live.grammar->Take(token.id);
+      ending = EndOfGrammar(live);
+    }
     goes_on = !ending && count < slice.num_drafts && sequence.guesses[count] == token.id;
     ++count;
   }
@@ -84,6 +88,27 @@ std::optional<Ending> StepCommit::TakeTokens(LiveRequest& live, const PlannedSli
   outcome_.sampled_tokens += count;
   outcome_.accepted_drafts += count - 1;
   return ending;
+}
+
+std::optional<Ending> EndOfGrammar(const LiveRequest& live) {
+  switch (live.grammar->next()) {
+    case GrammarState::Next::kToken:
+      return std::nullopt;
+    case GrammarState::Next::kEnd:
+      return Ending{.reason = FinishReason::kStop, .error = {}, .stop_token = {}};
+    case GrammarState::Next::kFailed:
+      break;
+  }
+  const int32_t tokens = live.sequence.length() - live.sequence.prompt_length;
+  return Ending{.reason = FinishReason::kError,
+                .error = RequestError{.cause = ErrorCause::kBadInput,
+                                      .message = "`" + live.request.grammar_field + "` is, after " +
+                                                 std::to_string(tokens) +
+                                                 " tokens of output, too ambiguous to follow, or "
+                                                 "allows no token at all; make it simpler",
+                                      .param = live.request.grammar_field,
+                                      .retry_after_seconds = 0},
+                .stop_token = {}};
 }
 
 // One draft that is not finite spoils rows beside it: that their weights for it are 0 does not

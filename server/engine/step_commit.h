@@ -56,6 +56,9 @@ class StepCommit {
   StepOutcome outcome_;  // of the step at hand
 };
 
+/// Why a request with a grammar ends where it stands, if it does.
+std::optional<Ending> EndOfGrammar(const LiveRequest& live);
+
 /// Throws std::logic_error, naming the slice, unless `results` answers everything that `batch`
 /// asked for.
 void CheckResults(const StepBatch& batch, std::span<const SliceResult> results);

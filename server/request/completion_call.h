@@ -26,6 +26,7 @@ struct CompletionUsage {
 struct CompletionEnd {
   FinishReason reason = FinishReason::kStop;
   std::optional<RequestError> error;  // set exactly with kError
+  bool refused = false;  // with an error: no engine had taken the request, so none tells of it
   CompletionUsage usage;
   /// With `stability`, and never with kError; null otherwise.
   std::shared_ptr<const StabilitySummary> stability;
@@ -75,7 +76,8 @@ class CompletionCall {
 /// requests for each, all or none. `on_ready` is called, on the engine's thread, whenever Next()
 /// has something new, possibly before this has returned: it must only post work elsewhere. It is
 /// not called after the call was destroyed. Errors name field, value and limit; nothing is queued
-/// then.
+/// then. With a structured_output that is yet to be compiled the call is returned all the same, and
+/// what is wrong with that or refused by the engine comes as its end.
 std::variant<std::shared_ptr<CompletionCall>, RequestError> StartCompletion(
     CompletionParams params, const ServedModels& models, std::function<void()> on_ready);
 

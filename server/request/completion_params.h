@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/request/clock.h"
+#include "server/request/structured_output.h"
 
 namespace affine {
 
@@ -39,6 +40,7 @@ struct CompletionParams {
   std::optional<std::vector<int64_t>> allowed_token_ids;
   std::vector<std::string> bad_words;
   std::optional<int64_t> min_tokens;
+  std::optional<StructuredOutput> structured_output;
   std::vector<std::string> stop;
   std::vector<int64_t> stop_token_ids;
   bool include_stop_str_in_output = false;

@@ -9,6 +9,7 @@
 
 #include "model/sampling_params.h"
 #include "server/request/clock.h"
+#include "server/request/output_grammar.h"
 #include "server/request/token_sink.h"
 
 namespace affine {
@@ -17,7 +18,11 @@ struct Request {
   std::string id;               // for logs and answers; need not be unique
   std::vector<int32_t> prompt;  // [1..max_model_len], each in [0, vocab_size)
   SamplingParams sampling;
-  int32_t max_tokens = 16;  // 0: only the prompt is computed
+  /// What the output must keep to, at its start, for this request alone; null: anything goes. The
+  /// engine ends the request with kStop once nothing may follow.
+  std::shared_ptr<GrammarMatcher> grammar;
+  std::string grammar_field;  // where the caller asked for it, for errors
+  int32_t max_tokens = 16;    // 0: only the prompt is computed
   std::vector<int32_t>
       stop_token_ids;      // sorted; any of them ends the output, itself included in it
   int32_t priority = 0;    // lower is served first, as in vLLM

@@ -93,6 +93,13 @@ Checked CheckNames(const CompletionParams& params) {
   return std::nullopt;
 }
 
+Checked CheckForm(const CompletionParams& params) {
+  if (!params.structured_output || !params.allowed_token_ids) return std::nullopt;
+  return BadInput("allowed_token_ids",
+                  "`allowed_token_ids` and `" + params.structured_output->field +
+                      "` are both given; together they may leave nothing to draw, so give one");
+}
+
 Checked CheckStability(const CompletionParams& params) {
   if (params.stability || !params.stability_heads) return std::nullopt;
   return BadInput("stability_heads",
@@ -194,6 +201,7 @@ Checked RequestValidator::CheckAll(const CompletionParams& params) const {
   if (Checked error = CheckAnswers(params)) return error;
   if (Checked error = CheckStops(params)) return error;
   if (Checked error = CheckNames(params)) return error;
+  if (Checked error = CheckForm(params)) return error;
   return CheckStability(params);
 }
 

@@ -10,6 +10,7 @@
 
 #include "model/tokenizer.h"
 #include "server/request/completion_engine.h"
+#include "server/request/grammar_source.h"
 #include "server/request/request_error.h"
 #include "server/request/stability_source.h"
 
@@ -21,6 +22,7 @@ struct ServedModel {
   const Tokenizer* tokenizer = nullptr;  // outlives ServedModels
   int64_t created_unix_seconds = 0;
   const StabilitySource* stability = nullptr;  // outlives ServedModels; null: nothing is observed
+  GrammarSource* grammars = nullptr;  // outlives ServedModels; null: structured_output is refused
 };
 
 /// Thread-safe. Models are added once loaded and stay; pointers to them stay valid.

@@ -36,6 +36,7 @@ FakeModel::FakeModel(const FakeModelOptions& options)
   info_.num_layers = 2;
   info_.num_heads = 2;
   info_.vocab_size = options.vocab_size;
+  info_.eos_token_ids = options.eos_token_ids;
   info_.max_model_len = options.max_model_len;
   info_.block_size = options.block_size;
   info_.num_blocks = options.num_blocks;
@@ -156,12 +157,27 @@ void FakeModel::StepSlice(const SequenceSlice& slice, SliceResult* result) {
           Score(digest, slice.targets[i], slice.sampling->prompt_top_log_probs));
     }
     if (i + slice.samples >= count) {
-      result->sampled.push_back(Draw(digest, token, *slice.sampling, slice.prompt_length));
+      ScoredToken drawn = Draw(digest, token, *slice.sampling, slice.prompt_length);
+      if (!slice.masks.empty()) {
+        drawn.id = FirstAllowed(slice, i + slice.samples - count, drawn.id);
+      }
+      result->sampled.push_back(std::move(drawn));
     }
   }
   if (slice.targets.size() > count) Fault(slice, "more targets than tokens");
   if (!result->finite) result->sampled.clear();
   tokens_computed_ += static_cast<int64_t>(count);
+}
+
+int32_t FakeModel::FirstAllowed(const SequenceSlice& slice, size_t sample, int32_t id) const {
+  const auto words = static_cast<size_t>(TokenMask::WordsFor(options_.vocab_size));
+  if (slice.masks.size() != words * slice.samples) Fault(slice, "a mask of another size");
+  const auto mask = slice.masks.subspan(sample * words, words);
+  for (int32_t tried = 0; tried < options_.vocab_size; ++tried) {
+    const int32_t next = (id + tried) % options_.vocab_size;
+    if ((mask[next / TokenMask::kWordBits] >> next % TokenMask::kWordBits & 1) != 0) return next;
+  }
+  Fault(slice, "a mask without ids");
 }
 
 ScoredToken FakeModel::Draw(uint64_t digest, int32_t last, const SamplingParams& sampling,

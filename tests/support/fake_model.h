@@ -21,6 +21,7 @@ struct FakeModelOptions {
   int32_t max_slices = 1 << 20;
   /// So many of 100 next tokens follow from the latest one alone, in a circle of seven.
   int32_t predictable_percent = 0;
+  std::vector<int32_t> eos_token_ids = {};
 };
 
 /// Its cache holds, for each position, the token written there and a digest of all tokens up to it.
@@ -71,6 +72,8 @@ class FakeModel final : public LanguageModel {
   void StepSlice(const SequenceSlice& slice, SliceResult* result);
   void Observe(const SequenceSlice& slice) const;
   void CheckTokensSoFar(const SequenceSlice& slice);
+  /// `id`, or the next one, in a circle, that the mask of the slice's sample has.
+  int32_t FirstAllowed(const SequenceSlice& slice, size_t sample, int32_t id) const;
   ScoredToken Draw(uint64_t digest, int32_t last, const SamplingParams& sampling,
                    int32_t prompt_length) const;
   ScoredToken Score(uint64_t digest, int32_t token, int32_t top_log_probs) const;

@@ -117,6 +117,22 @@ TEST(LogitShaperTest, OnlyAllowedIdsAreLeft) {
               ElementsAre(kRuledOut, 2, kRuledOut, 4));
 }
 
+TEST(LogitShaperTest, AMaskForOneDrawHoldsBesideAllElse) {
+  LogitShaper shaper(4);
+  const Row logits = {1, 2, 3, 4};
+  const auto shaped = [&](const SamplingParams& params, const Ids& ids) {
+    const float* row = shaper.Shape(logits.data(), params, {}, MaskOf(4, ids).words());
+    return Row(row, row + 4);
+  };
+  EXPECT_THAT(shaped({}, {0, 2}), ElementsAre(1, kRuledOut, 3, kRuledOut));
+  EXPECT_THAT(shaped({.logit_bias = {{0, 9.0f}, {1, 9.0f}}}, {0, 2}),
+              ElementsAre(10, kRuledOut, 3, kRuledOut));
+  EXPECT_THAT(shaped({.allowed = MaskOf(4, {2, 3})}, {0, 2}),
+              ElementsAre(kRuledOut, kRuledOut, 3, kRuledOut));
+  EXPECT_THAT(shaped({.bad_words = {{2}}}, {0, 2}),
+              ElementsAre(1, kRuledOut, kRuledOut, kRuledOut));
+}
+
 TEST(LogitShaperTest, AMaskRulesOutExactlyWhatItLacksOverTheBordersOfWords) {
   std::mt19937 random(4);
   for (const int32_t vocab : {1, 31, 32, 33, 64, 200}) {
