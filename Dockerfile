@@ -5,13 +5,15 @@ ARG CUDA=nvidia/cuda:13.0.2-devel-ubuntu24.04
 
 FROM ${DEBIAN} AS build
 WORKDIR /src
-COPY deploy/debian-packages.txt deploy/requirements-libtorch.txt deploy/
+COPY deploy/debian-packages.txt deploy/requirements-libtorch.txt deploy/requirements-xgrammar.txt deploy/
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
        $(sed 's/#.*//' deploy/debian-packages.txt) \
     && rm -rf /var/lib/apt/lists/*
 RUN python3 -m venv /opt/venv \
-    && /opt/venv/bin/pip install --no-cache-dir --no-deps -r deploy/requirements-libtorch.txt
+    && /opt/venv/bin/pip install --no-cache-dir --no-deps -r deploy/requirements-libtorch.txt \
+    && /opt/venv/bin/pip download --no-cache-dir --no-deps --no-binary xgrammar -d /opt/venv/sources \
+       -r deploy/requirements-xgrammar.txt
 # The libraries of the wheels that the server loads, and no others: libtorch_cuda.so alone is large.
 RUN packages=$(echo /opt/venv/lib/python3*/site-packages) \
     && mkdir -p /opt/affine/lib \
@@ -26,6 +28,7 @@ COPY server server
 COPY clients clients
 RUN cmake --preset release -B /build -DAFFINE_TESTS=OFF \
       -DLIBTORCH="$(echo /opt/venv/lib/python3*/site-packages/torch)" \
+      -DXGRAMMAR_ARCHIVE="$(echo /opt/venv/sources/xgrammar-*.tar.gz)" \
     && cmake --build /build --target affine_server
 
 FROM ${DEBIAN} AS model
@@ -42,13 +45,15 @@ RUN AFFINE_VENV=/opt/venv AFFINE_MODELS=/models \
 # For the CUDA kernels. Until there are any, cmake refuses AFFINE_CUDA and this stage does not build.
 FROM ${CUDA} AS cuda
 WORKDIR /src
-COPY deploy/debian-packages.txt deploy/requirements-libtorch.txt deploy/
+COPY deploy/debian-packages.txt deploy/requirements-libtorch.txt deploy/requirements-xgrammar.txt deploy/
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
        $(sed 's/#.*//' deploy/debian-packages.txt) \
     && rm -rf /var/lib/apt/lists/*
 RUN python3 -m venv /opt/venv \
-    && /opt/venv/bin/pip install --no-cache-dir --no-deps -r deploy/requirements-libtorch.txt
+    && /opt/venv/bin/pip install --no-cache-dir --no-deps -r deploy/requirements-libtorch.txt \
+    && /opt/venv/bin/pip download --no-cache-dir --no-deps --no-binary xgrammar -d /opt/venv/sources \
+       -r deploy/requirements-xgrammar.txt
 COPY CMakeLists.txt CMakePresets.json ./
 COPY cmake cmake
 COPY proto proto
@@ -57,6 +62,7 @@ COPY server server
 COPY clients clients
 RUN cmake --preset release -B /build -DAFFINE_TESTS=OFF -DAFFINE_CUDA=ON \
       -DLIBTORCH="$(echo /opt/venv/lib/python3*/site-packages/torch)" \
+      -DXGRAMMAR_ARCHIVE="$(echo /opt/venv/sources/xgrammar-*.tar.gz)" \
     && cmake --build /build --target affine_server \
     && cp /build/server/app/affine_server /usr/local/bin/
 COPY --from=model /models/smollm2-135m-instruct-affine /models/smollm2-135m-instruct-affine

@@ -16,6 +16,7 @@ text=$1 out=${2:-.} port=${AFFINE_PORT:-18432}
 debian_packages "$repo/deploy/debian-packages.txt"
 make_venv
 libtorch
+xgrammar
 build_targets release "$build" affine_server
 default_models
 made_from=$repo/proto/affine/v1/completion.proto python_packages client -e "$repo/clients/python[report]"

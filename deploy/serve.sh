@@ -41,6 +41,7 @@ needs_default() {
 debian_packages "$repo/deploy/debian-packages.txt"
 make_venv
 libtorch
+xgrammar
 build_targets release "$build" affine_server
 if [ -z "${AFFINE_MODEL:-}" ] && needs_default "$@"; then
   default_models

@@ -76,6 +76,17 @@ import importlib.metadata as m; raise SystemExit(not m.version("torch").startswi
   export LIBTORCH
 }
 
+# XGrammar's source package, in sources/ of the Python environment. pip and cmake check its hash.
+xgrammar() {
+  local wanted=$repo/deploy/requirements-xgrammar.txt version
+  version=$(sed -n 's/^xgrammar==\([^ ]*\).*/\1/p' "$wanted")
+  XGRAMMAR_ARCHIVE=$venv/sources/xgrammar-$version.tar.gz
+  [ -f "$XGRAMMAR_ARCHIVE" ] && return 0
+  say "Source package: xgrammar $version"
+  "$venv/bin/pip" download --disable-pip-version-check --no-deps --no-binary xgrammar -d "$venv/sources" -r "$wanted" >&2 ||
+    die "pip could not download xgrammar; is there a network and a package index? Its message stands above"
+}
+
 # build_targets PRESET FOLDER TARGET...: configures once, then lets ninja find what changed. The tests
 # are configured only where with_tests=ON is set: a server needs no test library on its machine.
 build_targets() {
@@ -84,7 +95,8 @@ build_targets() {
     { [ "$tests" = ON ] && ! grep -q '^AFFINE_TESTS:BOOL=ON' "$folder/CMakeCache.txt"; }; then
     need_disk 3
     say "Configuring ($preset)"
-    (cd "$repo" && cmake --preset "$preset" -B "$folder" -DAFFINE_TESTS="$tests" -DLIBTORCH="${LIBTORCH:-}" >&2) ||
+    (cd "$repo" && cmake --preset "$preset" -B "$folder" -DAFFINE_TESTS="$tests" -DLIBTORCH="${LIBTORCH:-}" \
+      -DXGRAMMAR_ARCHIVE="${XGRAMMAR_ARCHIVE:-}" >&2) ||
       die "cmake failed; its message stands above"
   fi
   ninja -C "$folder" -n "$@" | grep -q 'no work to do' && return 0

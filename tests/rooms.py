@@ -20,6 +20,7 @@ PROTOBUF = ("google/protobuf/", "grpc/", "grpcpp/", "affine/v1/", "inference/", 
 EDGE = ("boost/",)
 PROMETHEUS = ("prometheus/", "spdlog/")
 ABSEIL = ("absl/",)
+XGRAMMAR = ("xgrammar/", "dlpack/")
 PUBLIC_MODEL = re.compile(r"model/[a-z0-9_]+\.h$")
 
 # Room: rooms of this project it may include beside itself ("model" stands for model/*.h alone).
@@ -39,10 +40,12 @@ ROOMS = {
     "server/admission": {"model", "server/request"},
     "server/scheduler": {"model", "server/request"},
     "server/engine": {"model", "server/request", "server/admission", "server/scheduler"},
+    "server/grammar/xgrammar": {"model", "server/request", "server/grammar"},
+    "server/grammar": {"model", "server/request"},
     "server/telemetry": {"model", "server/request", "server/engine", "server/api"},
     "server/api": {"model", "server/request", "affine/v1"},
     "server/app": {"model", "server/request", "server/admission", "server/scheduler", "server/engine",
-                   "server/telemetry", "server/api"},
+                   "server/grammar", "server/grammar/xgrammar", "server/telemetry", "server/api"},
     "clients": {"affine/v1"},
 }
 # Libraries from outside: which rooms may see them.
@@ -51,6 +54,7 @@ OUTSIDE = {
     PROTOBUF: {"server/api", "clients"},
     EDGE: {"server/api", "server/app"},
     PROMETHEUS: {"server/telemetry", "server/app"},
+    XGRAMMAR: {"server/grammar/xgrammar"},
     ABSEIL: {"server/request", "server/admission", "server/scheduler", "server/engine", "server/telemetry",
              "server/api", "server/app", "clients"},
 }

@@ -31,6 +31,7 @@ set_up() {
   debian_packages "$repo/deploy/debian-packages.txt" "$repo/tests/debian-packages.txt"
   make_venv
   libtorch
+  xgrammar
   python_packages tests -r "$repo/deploy/requirements.txt" -r "$repo/tests/requirements.txt"
   made_from=$repo/proto/affine/v1/completion.proto python_packages client -e "$repo/clients/python[report]"
   python_packages convert --no-deps -e "$repo/model/convert"

@@ -93,9 +93,10 @@ std::variant<LoadedModel, Outcome> App::Load(const ModelChoice& choice, int64_t 
 }
 
 void App::StartServing(size_t index, LoadedModel loaded) {
-  ModelHost& host = hosts_.Add(std::make_unique<ModelHost>(
-      choices_[index].name, std::move(loaded), MakeEngineOptions(config_), clock_,
-      telemetry_.model(index), [this] { parts_.inbox.Wake(); }));
+  ModelHost& host = hosts_.Add(
+      std::make_unique<ModelHost>(choices_[index].name, std::move(loaded),
+                                  MakeEngineOptions(config_), MakeGrammarOptions(config_), clock_,
+                                  telemetry_.model(index), [this] { parts_.inbox.Wake(); }));
   models_.Add(host.Listing());
   api_.PublishReadiness();
   const ModelInfo& info = host.info();

@@ -39,6 +39,11 @@ struct Config {
   int64_t prompt_lookup_max = 3;    // tokens
   int64_t prompt_lookup_min = 1;    // tokens; at most prompt_lookup_max
 
+  int64_t max_grammar_bytes = 65'536;
+  int64_t max_grammar_compile_ms = 500;
+  int64_t max_queued_grammars = 16;
+  int64_t grammar_cache_mib = 64;
+
   double shutdown_timeout = 30;  // seconds
   std::string log_level = "info";
   std::string log_format = "auto";

@@ -13,6 +13,7 @@ constexpr char kModel[] = "Model";
 constexpr char kPort[] = "Port";
 constexpr char kBatch[] = "Cache and batches";
 constexpr char kSpeculation[] = "Speculation";
+constexpr char kGrammar[] = "Structured output";
 constexpr char kStability[] = "Stability of the attention";
 constexpr char kProcess[] = "Process";
 
@@ -23,6 +24,7 @@ FlagTable::FlagTable() {
   AddPortFlags();
   AddBatchFlags();
   AddSpeculationFlags();
+  AddGrammarFlags();
   AddStabilityFlags();
   AddProcessFlags();
 }
@@ -156,6 +158,29 @@ void FlagTable::AddSpeculationFlags() {
       IntegerFlag("prompt_lookup_min", &Config::prompt_lookup_min,
                   {1, 16, "fewer find more guesses and worse ones", false, false}),
       "N", "The fewest such tokens; at most --prompt_lookup_max.");
+}
+
+void FlagTable::AddGrammarFlags() {
+  Add(kGrammar,
+      IntegerFlag("max_grammar_bytes", &Config::max_grammar_bytes,
+                  {1, 16'777'216, "larger ones get 400", false, false}),
+      "N", "Most bytes of a JSON schema, a regular expression, a grammar or a list of choices.");
+  Add(kGrammar,
+      IntegerFlag("max_grammar_compile_ms", &Config::max_grammar_compile_ms,
+                  {1, 60'000, "what takes longer gets 400", false, false}),
+      "MS",
+      "Most time of a processor that one form of output may take to compile, on a thread of each "
+      "model's own.");
+  Add(kGrammar,
+      IntegerFlag("max_queued_grammars", &Config::max_queued_grammars,
+                  {1, 4096, "forms beyond it get 429 at once", false, false}),
+      "N", "Most forms that wait to be compiled, for each model by itself.");
+  Add(kGrammar,
+      IntegerFlag("grammar_cache_mib", &Config::grammar_cache_mib,
+                  {0, 65'536, "0 keeps none", false, false}),
+      "N",
+      "Memory for compiled forms that requests may ask for again, for each model by itself, in "
+      "MiB.");
 }
 
 void FlagTable::AddStabilityFlags() {

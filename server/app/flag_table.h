@@ -24,6 +24,7 @@ class FlagTable {
   void AddPortFlags();
   void AddBatchFlags();
   void AddSpeculationFlags();
+  void AddGrammarFlags();
   void AddStabilityFlags();
   void AddProcessFlags();
   /// Completes `flag` and keeps it. An empty `value_name` leaves the one that its kind has.

@@ -8,10 +8,12 @@
 #include "model/model_loader.h"
 #include "model/tokenizer.h"
 #include "server/app/program.h"
+#include "server/grammar/xgrammar/xgrammar_compiler.h"
 
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  const affine::ModelLoaders loaders{affine::LoadTokenizer, affine::LoadLanguageModel};
+  const affine::ModelLoaders loaders{affine::LoadTokenizer, affine::LoadLanguageModel,
+                                     affine::MakeXGrammarCompiler};
   affine::Program program(AFFINE_VERSION, loaders, std::cout);
   return program.Main(arguments, affine::ReadProcessEnvironment(environ));
 }

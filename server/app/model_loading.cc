@@ -67,6 +67,9 @@ LoadedModel ModelLoading::LoadBoth() {
   loaded.tokenizer = loaders_.tokenizer(options_.path);
   Report(0);
   loaded.model = loaders_.model(options_);
+  if (loaders_.grammars) {
+    loaded.grammars = loaders_.grammars(loaded.model->info(), *loaded.tokenizer);
+  }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   loaded.seconds = took.count();
   return loaded;

@@ -12,20 +12,25 @@
 #include "model/model_loader.h"
 #include "model/tokenizer.h"
 #include "server/app/exit_code.h"
+#include "server/grammar/grammar_compiler.h"
 #include "server/telemetry/server_log.h"
 
 namespace affine {
 
-/// Where models come from; LoadTokenizer and LoadLanguageModel in the real server. Both throw
-/// ModelError.
+/// Where models come from: LoadTokenizer, LoadLanguageModel and MakeXGrammarCompiler in the real
+/// server. The first two throw ModelError. Without `grammars` forms of output are refused.
 struct ModelLoaders {
   std::function<std::unique_ptr<Tokenizer>(const std::string& folder)> tokenizer;
   std::function<std::unique_ptr<LanguageModel>(const LoadOptions& options)> model;
+  std::function<std::unique_ptr<GrammarCompiler>(const ModelInfo& model,
+                                                 const Tokenizer& tokenizer)>
+      grammars = nullptr;
 };
 
 struct LoadedModel {
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<LanguageModel> model;
+  std::unique_ptr<GrammarCompiler> grammars;  // may be null
   double seconds = 0;
 };
 

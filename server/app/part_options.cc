@@ -1,6 +1,7 @@
 #include "server/app/part_options.h"
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 #include <thread>
 
@@ -37,6 +38,15 @@ EngineOptions MakeEngineOptions(const Config& config) {
   options.stability_limits = config.stability_limits;
   options.stability_limits.end_requests = config.unstable_action == "finish";
   options.prefix_hash_key = {word(), word()};
+  return options;
+}
+
+GrammarOptions MakeGrammarOptions(const Config& config) {
+  GrammarOptions options;
+  options.limits.max_bytes = static_cast<size_t>(config.max_grammar_bytes);
+  options.max_queued = static_cast<size_t>(config.max_queued_grammars);
+  options.max_compile_time = std::chrono::milliseconds(config.max_grammar_compile_ms);
+  options.cache_bytes = static_cast<size_t>(config.grammar_cache_mib) << 20;
   return options;
 }
 

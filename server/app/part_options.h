@@ -9,6 +9,7 @@
 #include "server/app/config.h"
 #include "server/app/model_choice.h"
 #include "server/engine/engine.h"
+#include "server/grammar/grammar_service.h"
 
 namespace affine {
 
@@ -16,6 +17,9 @@ ApiOptions MakeApiOptions(const Config& config, const std::string& version);
 
 /// For one engine; the hash key of its prefixes is drawn anew at each call.
 EngineOptions MakeEngineOptions(const Config& config);
+
+/// For the grammars of one model.
+GrammarOptions MakeGrammarOptions(const Config& config);
 
 /// For one of `models` models, which share `cache_bytes` and the threads.
 LoadOptions MakeLoadOptions(const Config& config, const ModelChoice& choice, size_t models,

@@ -113,6 +113,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Range{"speculative_tokens", "0", "64", "-1", "65"},
                     Range{"prompt_lookup_max", "1", "16", "0", "17"},
                     Range{"prompt_lookup_min", "1", "16", "0", "17"},
+                    Range{"max_grammar_bytes", "1", "16777216", "0", "16777217"},
+                    Range{"max_grammar_compile_ms", "1", "60000", "0", "60001"},
+                    Range{"max_queued_grammars", "1", "4096", "0", "4097"},
+                    Range{"grammar_cache_mib", "0", "65536", "-1", "65537"},
                     Range{"stability_sample_every", "0", "1000000", "-1", "1000001"},
                     Range{"shutdown_timeout", "0", "86400", "-1", "86401"}),
     [](const auto& info) { return info.param.name; });
@@ -126,7 +130,7 @@ TEST(FlagTableTest, EveryNumberIsTestedForItsRange) {
                         !flag.show(Config{}).empty() && flag.name != "host";
     if (number) ++numbers;
   }
-  EXPECT_EQ(numbers, 17);
+  EXPECT_EQ(numbers, 21);
 }
 
 TEST(FlagTableTest, ReadsSizesWithLetters) {

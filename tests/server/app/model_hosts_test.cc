@@ -10,6 +10,7 @@
 #include "server/telemetry/telemetry.h"
 #include "tests/server/request/byte_tokenizer.h"
 #include "tests/server/telemetry/line_sink.h"
+#include "tests/support/fake_grammar.h"
 #include "tests/support/fake_model.h"
 
 namespace affine {
@@ -35,10 +36,12 @@ class ModelHostsTest : public testing::Test {
     LoadedModel loaded;
     loaded.tokenizer = std::make_unique<ByteTokenizer>();
     loaded.model = std::make_unique<FakeModel>(FakeModelOptions{});
+    loaded.grammars = std::move(grammars_);
     loaded.seconds = 1.5;
     ModelTelemetry& telemetry = telemetry_.model(name == "plain" ? 0 : 1);
-    return hosts_.Add(std::make_unique<ModelHost>(name, std::move(loaded), options_, clock_,
-                                                  telemetry, std::move(on_failure)));
+    return hosts_.Add(std::make_unique<ModelHost>(name, std::move(loaded), options_,
+                                                  GrammarOptions{}, clock_, telemetry,
+                                                  std::move(on_failure)));
   }
   static Request OneToken(std::shared_ptr<TokenSink> sink) {
     Request request;
@@ -49,12 +52,37 @@ class ModelHostsTest : public testing::Test {
     return request;
   }
 
+  std::unique_ptr<GrammarCompiler> grammars_;  // of the next host
   EngineOptions options_;
   const SteadyClock clock_;
   ServerLog log_{{}, std::make_shared<LineSink>()};
   Telemetry telemetry_{log_, {"plain", "affine"}, "1.0.0", false};
   ModelHosts hosts_;
 };
+
+/// Knows one grammar.
+class OneGrammar final : public GrammarCompiler {
+ public:
+  GrammarResult Compile(const StructuredOutput&, std::chrono::milliseconds) override {
+    return std::make_shared<FakeGrammar>(FakeGrammarOptions{.steps = {{1}}});
+  }
+};
+
+TEST_F(ModelHostsTest, GrammarsAreListedWithTheModelThatHasThemAndEndWithItsThreads) {
+  EXPECT_EQ(Host("plain").Listing().grammars, nullptr);
+  grammars_ = std::make_unique<OneGrammar>();
+  ModelHost& host = Host("affine");
+  GrammarSource* const source = host.Listing().grammars;
+  ASSERT_NE(source, nullptr);
+  std::promise<GrammarResult> told;
+  const StructuredOutput form{StructuredOutput::Kind::kRegex, "a", {}, "form"};
+  source->Get(form, [&](GrammarResult result) { told.set_value(std::move(result)); });
+  EXPECT_EQ(told.get_future().get().index(), 0u);
+  host.StopThread();
+  const auto late = source->Get(form, [](GrammarResult) {});
+  ASSERT_TRUE(late);
+  EXPECT_EQ(std::get<RequestError>(*late).cause, ErrorCause::kUnavailable);
+}
 
 TEST_F(ModelHostsTest, AModelIsListedWithEverythingThatServesIt) {
   options_.stability_sample_every = 64;

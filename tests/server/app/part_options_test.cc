@@ -52,6 +52,19 @@ TEST(PartOptionsTest, TheEngineIsToldHowFarToSpeculate) {
   EXPECT_EQ(drafts.shortest_match, 4);
 }
 
+TEST(PartOptionsTest, GrammarsAreToldTheirLimits) {
+  Config config;
+  config.max_grammar_bytes = 17;
+  config.max_grammar_compile_ms = 250;
+  config.max_queued_grammars = 3;
+  config.grammar_cache_mib = 2;
+  const GrammarOptions options = MakeGrammarOptions(config);
+  EXPECT_EQ(options.limits.max_bytes, 17u);
+  EXPECT_EQ(options.max_compile_time, std::chrono::milliseconds(250));
+  EXPECT_EQ(options.max_queued, 3u);
+  EXPECT_EQ(options.cache_bytes, size_t{2} << 20);
+}
+
 TEST(PartOptionsTest, NoTwoEnginesHashAlike) {
   EXPECT_NE(MakeEngineOptions({}).prefix_hash_key.k0, MakeEngineOptions({}).prefix_hash_key.k0);
 }
