@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import grpc
 import pytest
@@ -68,6 +69,23 @@ def test_complete_sends_lists_and_biases(affine: CommandLine, service: FakeServi
     assert list(request.sampling.allowed_token_ids.ids) == [7]
     assert dict(request.sampling.logit_bias) == {5: -1.5}
     assert list(request.logprob_token_ids) == [9] and request.include_stop_str_in_output
+
+
+def test_complete_asks_for_a_form(
+    affine: CommandLine, service: FakeService, tmp_path: Path
+) -> None:
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"type": "string"}')
+    assert affine("complete", "x", "--choice", "a", "--choice", "b") == 0
+    assert affine("complete", "x", "--regex", "a+") == 0
+    assert affine("complete", "x", "--json-object") == 0
+    assert affine("complete", "x", "--json-schema", str(schema)) == 0
+    forms = [request.structured_output for request in service.requests]
+    assert list(forms[0].choice.choices) == ["a", "b"]
+    assert forms[1].regex == "a+" and forms[2].json_object
+    assert forms[3].json_schema == '{"type": "string"}'
+    assert affine("complete", "x", "--grammar", str(tmp_path / "none")) == 1
+    assert "none: no such file" in affine.err
 
 
 def test_complete_refuses_a_bias_that_is_none(affine: CommandLine) -> None:

@@ -87,6 +87,7 @@ def test_every_parameter_of_sampling_is_carried(client: Client, service: FakeSer
         include_stop_str_in_output=True,
         logprob_token_ids=[9, 5],
         truncate_prompt_tokens=-1,
+        structured_output={"choice": {"choices": ["a", "b"]}},
         **numbers,
     )
     (request,) = service.requests
@@ -99,6 +100,7 @@ def test_every_parameter_of_sampling_is_carried(client: Client, service: FakeSer
     assert request.include_stop_str_in_output
     assert list(request.logprob_token_ids) == [9, 5]
     assert request.truncate_prompt_tokens == -1
+    assert list(request.structured_output.choice.choices) == ["a", "b"]
 
 
 def test_no_allowed_ids_are_told_from_all(client: Client, service: FakeService) -> None:

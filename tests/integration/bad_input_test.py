@@ -326,7 +326,7 @@ def test_unknown_routes_and_methods(tiny_grpc: GrpcApi, tiny_http: HttpApi) -> N
 
 
 def test_what_is_not_supported_says_so(tiny_http: HttpApi) -> None:
-    for field, value in (("guided_regex", "a*"), ("suffix", "s")):
+    for field, value in (("logits_processors", ["a"]), ("suffix", "s")):
         answer = tiny_http.post("/v1/completions", {"prompt": "x", field: value})
         assert_refused(answer, 400, f"`{field}`", "not supported", param=field)
 

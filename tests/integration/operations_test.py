@@ -317,6 +317,10 @@ def refused_bodies(secret: str) -> list[bytes]:
         {"prompt": "x", "temperature": secret},
         {"prompt": "x", "stream": True, "stream_options": {"include_usage": secret}},
         {"prompt": "x", "response_format": {"type": secret}},
+        {"prompt": "x", "guided_regex": f"({secret}"},
+        {"prompt": "x", "guided_grammar": f"root ::= {secret} %"},
+        {"prompt": "x", "guided_json": {"properties": {secret: {"not": {}}}}},
+        {"prompt": "x", "guided_json": {"type": secret}},
         [secret],
         secret,
     ]

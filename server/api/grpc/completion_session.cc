@@ -74,6 +74,7 @@ void CompletionSession::Pump() {
     ended_ = true;
     const std::shared_ptr<CompletionCall> call = std::move(call_);
     const std::optional<RequestError>& error = chunk->end->error;
+    if (chunk->end->refused) parts_.intake.observer().OnRefused(call->request_id(), *error);
     Conclude(&*chunk, call.get(), error ? header_.StatusOf(*error) : grpc::Status::OK);
   }
 }

@@ -141,6 +141,42 @@ void TakeSampling(v1::SamplingParams& sampling, CompletionParams& params) {
   if (sampling.has_min_tokens()) params.min_tokens = sampling.min_tokens();
 }
 
+std::optional<RequestError> TakeForm(v1::StructuredOutput& message, CompletionParams& params) {
+  using Kind = StructuredOutput::Kind;
+  StructuredOutput form;
+  switch (message.form_case()) {
+    case v1::StructuredOutput::kChoice: {
+      auto& choices = *message.mutable_choice()->mutable_choices();
+      form = {Kind::kChoice, {}, {choices.begin(), choices.end()}, "structured_output.choice"};
+      break;
+    }
+    case v1::StructuredOutput::kRegex:
+      form = {Kind::kRegex, std::move(*message.mutable_regex()), {}, "structured_output.regex"};
+      break;
+    case v1::StructuredOutput::kJsonSchema:
+      form = {Kind::kJsonSchema,
+              std::move(*message.mutable_json_schema()),
+              {},
+              "structured_output.json_schema"};
+      break;
+    case v1::StructuredOutput::kGrammar:
+      form = {
+          Kind::kGrammar, std::move(*message.mutable_grammar()), {}, "structured_output.grammar"};
+      break;
+    case v1::StructuredOutput::kJsonObject:
+      if (!message.json_object()) return std::nullopt;
+      form = {Kind::kJsonObject, {}, {}, "structured_output.json_object"};
+      break;
+    case v1::StructuredOutput::FORM_NOT_SET:
+      return RequestError{ErrorCause::kBadInput,
+                          "`structured_output` has no form; it must have one of `choice`, `regex`, "
+                          "`json_schema`, `json_object`, `grammar`",
+                          "structured_output"};
+  }
+  params.structured_output = std::move(form);
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::variant<CompletionParams, RequestError> ParamsOf(v1::CompleteRequest request) {
@@ -181,6 +217,9 @@ std::variant<CompletionParams, RequestError> ParamsOf(v1::CompleteRequest reques
   if (request.has_max_ttft_ms()) params.max_ttft_ms = request.max_ttft_ms();
   if (request.has_max_time_per_token_ms()) {
     params.max_time_per_token_ms = request.max_time_per_token_ms();
+  }
+  if (request.has_structured_output()) {
+    if (auto error = TakeForm(*request.mutable_structured_output(), params)) return *error;
   }
   if (request.has_n()) params.n = request.n();
   if (request.has_best_of()) params.best_of = request.best_of();

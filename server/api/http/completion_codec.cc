@@ -5,6 +5,7 @@
 
 #include "server/api/http/json_fields.h"
 #include "server/api/http/json_text.h"
+#include "server/api/http/structured_output_json.h"
 #include "server/api/http/unsupported_fields.h"
 
 namespace affine {
@@ -84,7 +85,11 @@ void ReadStreamOptions(JsonFields& fields, CompletionBody& body) {
 std::variant<CompletionBody, RequestError> ParseCompletionBody(std::string_view text) {
   auto parsed = ParseJsonObject(text);
   if (auto* error = std::get_if<RequestError>(&parsed)) return std::move(*error);
-  return ReadCompletionBody(std::get<json>(parsed));
+  auto read = ReadCompletionBody(std::get<json>(parsed));
+  if (auto* body = std::get_if<CompletionBody>(&read); body && body->params.structured_output) {
+    KeepSchemaOrder(text, *body->params.structured_output);
+  }
+  return read;
 }
 
 std::variant<CompletionBody, RequestError> ReadCompletionBody(const json& object) {
@@ -97,6 +102,7 @@ std::variant<CompletionBody, RequestError> ReadCompletionBody(const json& object
   params.best_of = fields.Integer("best_of");
   params.max_tokens = fields.Integer("max_tokens");
   ReadSampling(fields, params);
+  params.structured_output = ReadStructuredOutput(fields);
   params.stop = fields.Strings("stop");
   params.stop_token_ids = fields.Integers("stop_token_ids");
   params.include_stop_str_in_output = fields.Flag("include_stop_str_in_output").value_or(false);

@@ -42,6 +42,7 @@ void CompletionWork::Advance() {
     if (chunk->total) {
       ended_ = true;
       error_ = chunk->end->error;
+      if (chunk->end->refused) observer_.OnRefused(call_->request_id(), *error_);
     }
     if (chunk->first_token) {
       owes_first_write_ = stream_;

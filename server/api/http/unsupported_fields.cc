@@ -26,12 +26,6 @@ constexpr UnsupportedField kUnsupported[] = {
     {"return_tokens_as_token_ids", "false", "; use return_token_ids"},
     {"truncation_side", "\"left\""},
     {"prompt_embeds", "null"},
-    {"response_format", "{\"type\":\"text\"}"},
-    {"structured_outputs", "null"},
-    {"guided_json", "null"},
-    {"guided_regex", "null"},
-    {"guided_choice", "null"},
-    {"guided_grammar", "null"},
     {"logits_processors", "[]"},
 };
 

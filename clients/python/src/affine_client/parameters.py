@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from typing import Any, TypedDict
 
 Prompt = str | Sequence[int]
 
@@ -44,6 +44,7 @@ class CompletionParams(TypedDict, total=False):
     prompt_logprobs: int | None
     logprob_token_ids: Sequence[int] | None
     truncate_prompt_tokens: int | None
+    structured_output: Mapping[str, Any] | None
     skip_special_tokens: bool | None
     request_id: str | None
     priority: int | None

@@ -12,6 +12,29 @@ namespace {
 
 namespace wire = ::vllm::grpc::engine;
 
+std::optional<StructuredOutput> FormOf(const wire::SamplingParams& sampling) {
+  using Kind = StructuredOutput::Kind;
+  switch (sampling.constraint_case()) {
+    case wire::SamplingParams::kJsonSchema:
+      return StructuredOutput{Kind::kJsonSchema, sampling.json_schema(), {}, "json_schema"};
+    case wire::SamplingParams::kRegex:
+      return StructuredOutput{Kind::kRegex, sampling.regex(), {}, "regex"};
+    case wire::SamplingParams::kGrammar:
+      return StructuredOutput{Kind::kGrammar, sampling.grammar(), {}, "grammar"};
+    case wire::SamplingParams::kChoice: {
+      const auto& choices = sampling.choice().choices();
+      return StructuredOutput{Kind::kChoice, {}, {choices.begin(), choices.end()}, "choice"};
+    }
+    case wire::SamplingParams::kJsonObject:
+      if (!sampling.json_object()) break;
+      return StructuredOutput{Kind::kJsonObject, {}, {}, "json_object"};
+    case wire::SamplingParams::kStructuralTag:  // refused as unsupported
+    case wire::SamplingParams::CONSTRAINT_NOT_SET:
+      break;
+  }
+  return std::nullopt;
+}
+
 /// Zeros that the contract can't tell from "not given" are its neutral values.
 void TakeSampling(const wire::SamplingParams& sampling, CompletionParams& params) {
   params.temperature = sampling.has_temperature() ? sampling.temperature() : 1.0;
@@ -37,6 +60,7 @@ void TakeSampling(const wire::SamplingParams& sampling, CompletionParams& params
   params.ignore_eos = sampling.ignore_eos();
   if (sampling.has_logprobs()) params.logprobs = sampling.logprobs();
   if (sampling.has_prompt_logprobs()) params.prompt_logprobs = sampling.prompt_logprobs();
+  params.structured_output = FormOf(sampling);
   if (sampling.has_seed()) params.seed = static_cast<uint64_t>(int64_t{sampling.seed()});
 }
 

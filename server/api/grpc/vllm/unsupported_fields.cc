@@ -35,10 +35,7 @@ constexpr char kLeaveOut[] = "leave it out";
 // To support a field: read it in generate_request.cc and delete its row.
 constexpr UnsupportedField kUnsupported[] = {
     {"n", Choices, "send the request several times with different seeds"},
-    {"constraint",
-     [](const Request& r) {
-       return Presence(Sampling(r).constraint_case() != wire::SamplingParams::CONSTRAINT_NOT_SET);
-     },
+    {"structural_tag", [](const Request& r) { return Presence(Sampling(r).has_structural_tag()); },
      kLeaveOut},
     {"kv_transfer_params",
      [](const Request& r) {

@@ -26,6 +26,7 @@ TEST(ProtoCodecTest, WhatIsAbsentStaysAbsent) {
   EXPECT_FALSE(params.min_p || params.typical_p || params.repetition_penalty);
   EXPECT_FALSE(params.frequency_penalty || params.presence_penalty || params.min_tokens);
   EXPECT_FALSE(params.allowed_token_ids || params.truncate_prompt_tokens);
+  EXPECT_FALSE(params.structured_output);
   EXPECT_TRUE(params.logit_bias.empty() && params.bad_words.empty());
   EXPECT_TRUE(params.logprob_token_ids.empty());
   EXPECT_FALSE(params.include_stop_str_in_output);
@@ -142,6 +143,37 @@ TEST(ProtoCodecTest, EveryParameterOfSamplingIsTaken) {
   EXPECT_TRUE(params.include_stop_str_in_output);
   EXPECT_THAT(params.logprob_token_ids, ElementsAre(4'000'000'000, 3));
   EXPECT_EQ(params.truncate_prompt_tokens, -1);
+}
+
+TEST(ProtoCodecTest, EveryFormOfOutput) {
+  using Kind = StructuredOutput::Kind;
+  const auto form = [](auto set) {
+    v1::CompleteRequest request;
+    request.set_text("x");
+    set(*request.mutable_structured_output());
+    return Params(request).structured_output;
+  };
+  const auto expect = [](const std::optional<StructuredOutput>& form, Kind kind,
+                         const std::string& text, const std::string& name) {
+    ASSERT_TRUE(form) << name;
+    EXPECT_EQ(form->kind, kind);
+    EXPECT_EQ(form->text, text);
+    EXPECT_EQ(form->field, "structured_output." + name);
+  };
+  expect(form([](auto& f) { f.set_regex("a*"); }), Kind::kRegex, "a*", "regex");
+  expect(form([](auto& f) { f.set_json_schema("{}"); }), Kind::kJsonSchema, "{}", "json_schema");
+  expect(form([](auto& f) { f.set_grammar("g"); }), Kind::kGrammar, "g", "grammar");
+  expect(form([](auto& f) { f.set_json_object(true); }), Kind::kJsonObject, "", "json_object");
+  const auto choice = form([](auto& f) { *f.mutable_choice()->add_choices() = "a"; });
+  expect(choice, Kind::kChoice, "", "choice");
+  EXPECT_THAT(choice->choices, ElementsAre("a"));
+  EXPECT_FALSE(form([](auto& f) { f.set_json_object(false); }));
+  v1::CompleteRequest empty;
+  empty.set_text("x");
+  empty.mutable_structured_output();
+  const auto refused = ParamsOf(empty);
+  ASSERT_TRUE(std::holds_alternative<RequestError>(refused));
+  EXPECT_EQ(std::get<RequestError>(refused).param, "structured_output");
 }
 
 TEST(ProtoCodecTest, ARequestWithoutAPromptIsRefused) {

@@ -243,9 +243,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{R"("suffix": "end")", "suffix", "`suffix` is \"end\"; it is not supported yet"},
         BadField{R"("truncation_side": "right")", "truncation_side", "only \"left\" is accepted"},
         BadField{R"("add_special_tokens": false)", "add_special_tokens", "POST /tokenize"},
-        BadField{R"("response_format": {"type": "json_object"})", "response_format",
-                 "not supported"},
-        BadField{R"("guided_regex": "a*")", "guided_regex", "not supported yet"}));
+        BadField{R"("logits_processors": ["a"])", "logits_processors", "not supported yet"}));
 
 TEST(CompletionCodecTest, TakesWhatIsNotThereYetAtItsNeutralValue) {
   Parsed(WithPrompt(R"("suffix": "", "truncation_side": "left",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, cast
 
 from affine_client.answers import Chunk, Completion, TokenLogProb
@@ -14,6 +15,7 @@ from affine_client.client import Client
 from affine_client.errors import InvalidArgument
 from affine_client.joining import join
 from affine_client.parameters import CompletionParams
+from affine_client.report.text_file import read_text
 from affine_client.stability import StabilitySummary
 
 _EXAMPLES = """examples:
@@ -22,6 +24,8 @@ _EXAMPLES = """examples:
   affine complete "1, 2, 3," --temperature 0 --logprobs 3 --no-stream
   affine complete "Name a colour:" --stop . --json
   affine complete "Name a colour:" --n 3 --temperature 1 --max-tokens 4
+  affine complete "A date:" --regex "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+  affine complete "A person:" --json-schema person.json --max-tokens 100
   affine complete "Once upon a time" --stability
   cat prompt.txt | affine complete - --max-tokens 200
 """
@@ -87,6 +91,12 @@ def add_parser(commands: Any, connection: argparse.ArgumentParser) -> None:
         parser.add_argument(flag, type=kind, metavar="N" if kind is int else "X", help=text)
     for flag, item, metavar, text in _LISTS:
         parser.add_argument(flag, action="append", type=item, metavar=metavar, help=text)
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--choice", action="append", metavar="TEXT", help="one of these texts")
+    forms.add_argument("--regex", metavar="TEXT", help="what this regular expression matches")
+    forms.add_argument("--json-schema", metavar="FILE", help="JSON that this schema allows")
+    forms.add_argument("--json-object", action="store_true", help="any JSON object")
+    forms.add_argument("--grammar", metavar="FILE", help="what this EBNF's rule root derives")
     parser.add_argument(
         "--include-stop-str-in-output",
         action="store_true",
@@ -118,6 +128,9 @@ def add_parser(commands: Any, connection: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
     prompt = terminal.text_of(arguments.prompt, "prompt")
     params = _params(arguments)
+    form = _form(arguments)
+    if form is not None:
+        params["structured_output"] = form
     with Client(arguments.address, api_key=arguments.api_key) as client:
         whole = arguments.json or (arguments.n or 1) > 1 or arguments.best_of is not None
         stream = arguments.stream if arguments.stream is not None else not whole
@@ -145,6 +158,21 @@ def run(arguments: argparse.Namespace, terminal: Terminal) -> int:
         f"{usage.output_tokens} output tokens, ended by {ends}]"
     )
     return 0
+
+
+def _form(arguments: argparse.Namespace) -> dict[str, Any] | None:
+    """The form that the output must have, if one was asked for."""
+    if arguments.choice is not None:
+        return {"choice": {"choices": arguments.choice}}
+    if arguments.regex is not None:
+        return {"regex": arguments.regex}
+    if arguments.json_object:
+        return {"json_object": True}
+    for name in ("json_schema", "grammar"):
+        path = getattr(arguments, name)
+        if path is not None:
+            return {name: read_text(Path(path))}
+    return None
 
 
 def _params(arguments: argparse.Namespace) -> CompletionParams:

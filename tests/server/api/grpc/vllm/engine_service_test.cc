@@ -197,7 +197,7 @@ TEST_F(EngineServiceTest, WhatIsNotSupportedIsNamed) {
   ServeEngine();
   const std::vector<std::pair<std::string, std::function<void(wire::GenerateRequest&)>>> cases = {
       {"n", [](auto& r) { r.mutable_sampling_params()->set_n(2); }},
-      {"constraint", [](auto& r) { r.mutable_sampling_params()->set_regex("a*"); }},
+      {"structural_tag", [](auto& r) { r.mutable_sampling_params()->set_structural_tag("{}"); }},
       {"kv_transfer_params", [](auto& r) { r.set_kv_transfer_params_json("{}"); }},
       {"mm_inputs", [](auto& r) { r.mutable_media_refs(); }},
       {"data_parallel_rank", [](auto& r) { r.set_data_parallel_rank(1); }},
@@ -214,6 +214,35 @@ TEST_F(EngineServiceTest, WhatIsNotSupportedIsNamed) {
   EXPECT_EQ(engine_.submitted(), 0u);
   EXPECT_EQ(observer_.refusals().size(), cases.size() + 2);
   EXPECT_EQ(observer_.refusals()[0].first, "the-id");
+}
+
+TEST(GenerateRequestTest, EveryConstraintIsAForm) {
+  using Kind = StructuredOutput::Kind;
+  const auto form = [](auto set) {
+    wire::GenerateRequest request = Asking({1}, false);
+    set(*request.mutable_sampling_params());
+    CompletionParams params;
+    EXPECT_FALSE(ReadGenerateRequest(request, params));
+    return params.structured_output;
+  };
+  const auto expect = [](const std::optional<StructuredOutput>& form, Kind kind,
+                         const std::string& text, const std::string& field) {
+    ASSERT_TRUE(form) << field;
+    EXPECT_EQ(form->kind, kind);
+    EXPECT_EQ(form->text, text);
+    EXPECT_EQ(form->field, field);
+  };
+  expect(form([](auto& s) { s.set_regex("a*"); }), Kind::kRegex, "a*", "regex");
+  expect(form([](auto& s) { s.set_json_schema("{}"); }), Kind::kJsonSchema, "{}", "json_schema");
+  expect(form([](auto& s) { s.set_grammar("g"); }), Kind::kGrammar, "g", "grammar");
+  expect(form([](auto& s) { s.set_json_object(true); }), Kind::kJsonObject, "", "json_object");
+  const auto choice = form([](auto& s) {
+    s.mutable_choice()->add_choices("a");
+    s.mutable_choice()->add_choices("b");
+  });
+  expect(choice, Kind::kChoice, "", "choice");
+  EXPECT_THAT(choice->choices, ElementsAre("a", "b"));
+  EXPECT_FALSE(form([](auto& s) { s.set_json_object(false); }));
 }
 
 TEST(GenerateRequestTest, WhatIsLeftOutIsNeutral) {
