@@ -54,7 +54,8 @@ class HttpHandler {
   virtual HttpAnswer Handle(HttpRequest request, HttpResponder& responder) = 0;
   /// The answer to what could not be read as a request: 400, 408, 413, 417, 431, 501, 503.
   virtual HttpResponse Malformed(int status, const std::string& message) = 0;
-  /// What every answer carries, whoever made it, to a request of a page of `origin`; empty: of none.
+  /// What every answer carries, whoever made it, to a request of a page of `origin`; empty: of
+  /// none.
   virtual HttpHeaders HeadersFor(std::string_view origin) const { return {}; }
 };
 
