@@ -29,6 +29,8 @@ ROOMS = {
     "model/runtime": set(),
     "model/checkpoint": {"model"},
     "model/tokenizer": {"model"},
+    "model/jinja": {"model"},
+    "model/chat": {"model", "model/jinja", "model/checkpoint"},
     "model/sampling": {"model", "model/runtime"},
     "model/layers": {"model", "model/runtime", "model/checkpoint"},
     "model/cache": {"model", "model/runtime"},

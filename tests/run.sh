@@ -80,7 +80,7 @@ if [ -z "$quick" ]; then
   step "core under the address sanitizer" sanitized asan
   step "core under the thread sanitizer" sanitized tsan
 fi
-step "converter, clients, deployment, build" test_python tests/model/convert tests/clients tests/deploy tests/cmake \
+step "converter, clients, deployment, build" test_python tests/model/convert tests/model/jinja tests/clients tests/deploy tests/cmake \
   tests/bench
 step "golden values" test_python tests/golden/test_against_model.py tests/golden/test_score_program.py tests/golden/test_compare_with_transformers.py
 if [ -z "$quick" ]; then
