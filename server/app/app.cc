@@ -73,8 +73,8 @@ std::optional<Outcome> App::LoadAll() {
 
 std::variant<LoadedModel, Outcome> App::Load(const ModelChoice& choice, int64_t cache_bytes) {
   ModelLoading loading(choice.name, parts_.loaders,
-                       MakeLoadOptions(config_, choice, choices_.size(), cache_bytes), parts_.log,
-                       [this] { parts_.inbox.Wake(); });
+                       MakeLoadOptions(config_, choice, choices_.size(), cache_bytes),
+                       choice.chat_template, parts_.log, [this] { parts_.inbox.Wake(); });
   bool cancelled = false;
   while (!loading.done()) {
     const SignalInbox::Event event = parts_.inbox.Wait();

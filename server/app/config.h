@@ -15,6 +15,7 @@ struct Config {
   std::string device = "cpu";
   std::string dtype = "auto";
   std::string weights = "auto";
+  std::string chat_template;  // FILE or NAME=FILE,... as given; empty: the folders' own
   int64_t max_model_len = 0;  // tokens; 0: what the checkpoint allows
 
   std::string host = "127.0.0.1";

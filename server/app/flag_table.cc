@@ -44,6 +44,9 @@ void FlagTable::AddModelFlags() {
       "folder's name is written \\,. May also be given without --model=, one argument for each.");
   Add(kModel, TextFlag("served_model_name", &Config::served_model_name), "NAME,...",
       "Names that requests ask for, one for each model. Empty: the folders' own names.");
+  Add(kModel, TextFlag("chat_template", &Config::chat_template), "FILE|NAME=FILE,...",
+      "Jinja template that makes a prompt of a conversation, instead of the one in the model's "
+      "folder; of several models, those that are named. A comma in a file's name is written \\,.");
   Add(kModel, TextFlag("device", &Config::device, {"cpu", "cuda"}), "cpu|cuda",
       "Where the model runs. Refused with the reason when it is not there.");
   Add(kModel, TextFlag("dtype", &Config::dtype, {"auto", "float32", "bfloat16"}),

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/chat_template.h"
 #include "model/model_loader.h"
 #include "model/tokenizer.h"
 #include "server/app/program.h"
@@ -13,7 +14,7 @@
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const affine::ModelLoaders loaders{affine::LoadTokenizer, affine::LoadLanguageModel,
-                                     affine::MakeXGrammarCompiler};
+                                     affine::LoadChatTemplate, affine::MakeXGrammarCompiler};
   affine::Program program(AFFINE_VERSION, loaders, std::cout);
   return program.Main(arguments, affine::ReadProcessEnvironment(environ));
 }

@@ -7,6 +7,7 @@
 
 #include "model/utf8.h"
 #include "server/app/cache_shares.h"
+#include "server/app/chat_template_files.h"
 #include "server/app/comma_list.h"
 
 namespace affine {
@@ -115,8 +116,11 @@ std::variant<std::vector<ModelChoice>, UsageError> ChooseModels(const Config& co
   if (auto error = DoubledName(config, names)) return *error;
   const auto shares = CacheShares(config.kv_cache_shares, names);
   if (auto* error = std::get_if<UsageError>(&shares)) return *error;
+  const auto templates = ChatTemplateFiles(config.chat_template, names);
+  if (auto* error = std::get_if<UsageError>(&templates)) return *error;
   for (size_t i = 0; i < choices.size(); ++i) {
     choices[i].cache_share = std::get<std::vector<double>>(shares)[i];
+    choices[i].chat_template = std::get<std::vector<std::string>>(templates)[i];
   }
   return choices;
 }

@@ -25,6 +25,7 @@ ModelHost::ModelHost(std::string name, LoadedModel loaded, const EngineOptions& 
     : name_(std::move(name)),
       load_seconds_(loaded.seconds),
       tokenizer_(std::move(loaded.tokenizer)),
+      chat_template_(std::move(loaded.chat_template)),
       model_(std::move(loaded.model)),
       grammars_(Service(std::move(loaded.grammars), grammar_options)),
       engine_(*model_, options, clock, telemetry.observer()),
@@ -38,7 +39,8 @@ ServedModel ModelHost::Listing() {
           tokenizer_.get(),
           std::chrono::duration_cast<std::chrono::seconds>(since_epoch).count(),
           stability_,
-          grammars_.get()};
+          grammars_.get(),
+          chat_template_.get()};
 }
 
 void ModelHost::StopThread() {

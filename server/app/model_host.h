@@ -42,6 +42,7 @@ class ModelHost {
   const double load_seconds_;
   // Each is destroyed before what it uses.
   const std::unique_ptr<Tokenizer> tokenizer_;
+  const std::unique_ptr<ChatTemplate> chat_template_;
   const std::unique_ptr<LanguageModel> model_;
   const std::unique_ptr<GrammarService> grammars_;  // null: forms of output are refused
   Engine engine_;

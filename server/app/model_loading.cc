@@ -18,10 +18,11 @@ constexpr char kLogger[] = "affine.load";
 }  // namespace
 
 ModelLoading::ModelLoading(std::string name, ModelLoaders loaders, LoadOptions options,
-                           ServerLog& log, std::function<void()> on_done)
+                           std::string chat_template, ServerLog& log, std::function<void()> on_done)
     : name_(std::move(name)),
       loaders_(std::move(loaders)),
       options_(std::move(options)),
+      chat_template_(std::move(chat_template)),
       log_(log) {
   options_.progress = [this](double share) { Report(share); };
   thread_ = std::thread([this, on_done = std::move(on_done)] {
@@ -43,7 +44,7 @@ std::variant<LoadedModel, Outcome> ModelLoading::Take() {
 
 std::variant<LoadedModel, Outcome> ModelLoading::Load() {
   try {
-    return LoadBoth();
+    return LoadParts();
   } catch (const LoadCancelled&) {
     return Outcome{ExitCode::kDone, ""};
   } catch (const DeviceError& error) {
@@ -59,13 +60,15 @@ std::variant<LoadedModel, Outcome> ModelLoading::Load() {
   }
 }
 
-LoadedModel ModelLoading::LoadBoth() {
+LoadedModel ModelLoading::LoadParts() {
   const auto begin = std::chrono::steady_clock::now();
   log_.Write(LogLevel::kInfo, kLogger, "loading the model",
              {{"model", name_}, {"folder", options_.path}});
   LoadedModel loaded;
   loaded.tokenizer = loaders_.tokenizer(options_.path);
   Report(0);
+  loaded.chat_template = loaders_.chat_template({options_.path, chat_template_});
+  SayIfWithoutChat(*loaded.chat_template);
   loaded.model = loaders_.model(options_);
   if (loaders_.grammars) {
     loaded.grammars = loaders_.grammars(loaded.model->info(), *loaded.tokenizer);
@@ -73,6 +76,12 @@ LoadedModel ModelLoading::LoadBoth() {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   loaded.seconds = took.count();
   return loaded;
+}
+
+void ModelLoading::SayIfWithoutChat(const ChatTemplate& chat_template) {
+  if (chat_template.problem().empty()) return;
+  log_.Write(LogLevel::kWarning, kLogger, "conversations are refused",
+             {{"model", name_}, {"cause", chat_template.problem()}});
 }
 
 void ModelLoading::Report(double share) {

@@ -8,6 +8,7 @@
 #include <thread>
 #include <variant>
 
+#include "model/chat_template.h"
 #include "model/language_model.h"
 #include "model/model_loader.h"
 #include "model/tokenizer.h"
@@ -17,11 +18,13 @@
 
 namespace affine {
 
-/// Where models come from: LoadTokenizer, LoadLanguageModel and MakeXGrammarCompiler in the real
-/// server. The first two throw ModelError. Without `grammars` forms of output are refused.
+/// Where models come from: LoadTokenizer, LoadLanguageModel, LoadChatTemplate and
+/// MakeXGrammarCompiler in the real server. The first three throw ModelError. Without `grammars`
+/// forms of output are refused.
 struct ModelLoaders {
   std::function<std::unique_ptr<Tokenizer>(const std::string& folder)> tokenizer;
   std::function<std::unique_ptr<LanguageModel>(const LoadOptions& options)> model;
+  std::function<std::unique_ptr<ChatTemplate>(const ChatTemplateOptions& options)> chat_template;
   std::function<std::unique_ptr<GrammarCompiler>(const ModelInfo& model,
                                                  const Tokenizer& tokenizer)>
       grammars = nullptr;
@@ -29,6 +32,7 @@ struct ModelLoaders {
 
 struct LoadedModel {
   std::unique_ptr<Tokenizer> tokenizer;
+  std::unique_ptr<ChatTemplate> chat_template;
   std::unique_ptr<LanguageModel> model;
   std::unique_ptr<GrammarCompiler> grammars;  // may be null
   double seconds = 0;
@@ -37,9 +41,9 @@ struct LoadedModel {
 class ModelLoading {
  public:
   /// Starts at once and logs its progress to `log`, under the served `name`. `on_done` is called on
-  /// the loading thread once done() is true.
-  ModelLoading(std::string name, ModelLoaders loaders, LoadOptions options, ServerLog& log,
-               std::function<void()> on_done);
+  /// the loading thread once done() is true. `chat_template`: a file, or empty for the model's own.
+  ModelLoading(std::string name, ModelLoaders loaders, LoadOptions options,
+               std::string chat_template, ServerLog& log, std::function<void()> on_done);
   ~ModelLoading();  // cancels and waits
   /// Gives up at the next report of progress.
   void Cancel() { cancelled_ = true; }
@@ -50,12 +54,14 @@ class ModelLoading {
 
  private:
   std::variant<LoadedModel, Outcome> Load();
-  LoadedModel LoadBoth();
+  LoadedModel LoadParts();
+  void SayIfWithoutChat(const ChatTemplate& chat_template);
   void Report(double share);
 
   const std::string name_;
   const ModelLoaders loaders_;
   LoadOptions options_;
+  const std::string chat_template_;
   ServerLog& log_;
   std::atomic<bool> cancelled_ = false;
   int quarters_told_ = 0;  // of the work, for the loading thread alone

@@ -98,7 +98,7 @@ std::variant<std::shared_ptr<CompletionCall>, RequestError> StartCompletion(
   auto found = models.Find(params.model);
   if (auto* error = std::get_if<RequestError>(&found)) return std::move(*error);
   const ServedModel& model = *std::get<const ServedModel*>(found);
-  const RequestValidator validator(model.engine->info(), *model.tokenizer);
+  const RequestValidator validator(model.engine->info(), *model.tokenizer, model.chat_template);
   auto checked = validator.ValidateAll(params, FreshRandomBits());
   if (auto* error = std::get_if<RequestError>(&checked)) return RefusedBy(model, *error);
   auto& validated = std::get<std::vector<ValidatedRequest>>(checked);

@@ -8,13 +8,14 @@
 #include <variant>
 #include <vector>
 
+#include "model/chat_template.h"
 #include "server/request/clock.h"
 #include "server/request/structured_output.h"
 
 namespace affine {
 
-/// Text, or token ids.
-using Prompt = std::variant<std::string, std::vector<int64_t>>;
+/// Text, token ids, or a conversation, which the model's chat template makes text of.
+using Prompt = std::variant<std::string, std::vector<int64_t>, ChatPrompt>;
 
 /// Numbers are wide, so that what is out of range can still be named in the error. Fields carry
 /// the names and meanings of affine.v1.CompleteRequest, where defaults and limits stand.
@@ -26,7 +27,8 @@ struct CompletionParams {
   std::optional<int64_t> best_of;
   bool stream = false;  // the caller gets the answer in pieces
   std::optional<int64_t> max_tokens;
-  bool up_to_model_len = false;  // without max_tokens: as many as the model's length leaves
+  bool up_to_model_len = false;  // without max_tokens: as many as the model's length leaves; so it
+                                 // is for a conversation
   std::optional<double> temperature;
   std::optional<int64_t> top_k;
   std::optional<double> top_p;

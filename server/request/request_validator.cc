@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "server/request/chat_rules.h"
 #include "server/request/field_checks.h"
 #include "server/request/parameter_range.h"
 #include "server/request/request_id.h"
@@ -107,13 +108,23 @@ Checked CheckStability(const CompletionParams& params) {
                   "well, or leave `stability_heads` out");
 }
 
+std::string FieldOf(const Prompt& prompt) {
+  return std::holds_alternative<ChatPrompt>(prompt) ? "messages" : "prompt";
+}
+
+/// `name` without the place in a list: the field to correct.
+std::string ParamOf(const std::string& name) { return name.substr(0, name.find('[')); }
+
 Checked CheckPromptLength(const std::string& name, size_t tokens, const ModelInfo& model) {
   const std::string quoted = "`" + name + "`";
-  if (tokens == 0) return BadInput("prompt", quoted + " is empty; it must have at least 1 token");
+  if (tokens == 0) {
+    return BadInput(ParamOf(name), quoted + " is empty; it must have at least 1 token");
+  }
   if (tokens > static_cast<size_t>(model.max_model_len)) {
-    return BadInput(
-        "prompt", quoted + " has " + std::to_string(tokens) + " tokens; the model's limit is " +
-                      std::to_string(model.max_model_len) + " tokens, prompt and output together");
+    return BadInput(ParamOf(name), quoted + " has " + std::to_string(tokens) +
+                                       " tokens; the model's limit is " +
+                                       std::to_string(model.max_model_len) +
+                                       " tokens, prompt and output together");
   }
   return std::nullopt;
 }
@@ -124,30 +135,6 @@ size_t MostPromptTokens(const CompletionParams& params, const ModelInfo& model) 
   if (*params.truncate_prompt_tokens > 0) return *params.truncate_prompt_tokens;
   const int64_t output = params.max_tokens.value_or(RequestValidator::kDefaultMaxTokens);
   return std::max<int64_t>(model.max_model_len - output, 1);
-}
-
-Checked TakePrompt(const CompletionParams& params, const Prompt& given, const std::string& name,
-                   const ModelInfo& model, const Tokenizer& tokenizer, ValidatedRequest& out) {
-  const auto* text = std::get_if<std::string>(&given);
-  std::vector<int32_t>& prompt = out.request.prompt;
-  const size_t most = MostPromptTokens(params, model);
-  const auto take = [&](const auto& ids) -> Checked {
-    if (Checked error = CheckPromptLength(name, std::min(ids.size(), most), model)) return error;
-    return TakeIds("prompt", name, ids, model, prompt);
-  };
-  if (text != nullptr) {
-    if (Checked error = CheckUtf8("prompt", name, *text)) return error;
-    if (Checked error = take(tokenizer.Encode(*text, /*add_special_tokens=*/true))) return error;
-  } else if (Checked error = take(std::get<std::vector<int64_t>>(given))) {
-    return error;
-  }
-  const bool truncated = prompt.size() > most;
-  if (truncated) prompt.erase(prompt.begin(), prompt.end() - static_cast<int64_t>(most));
-  if (params.echo) {
-    const bool as_written = text != nullptr && !truncated;
-    out.echo_text = as_written ? *text : tokenizer.Decode(prompt, params.skip_special_tokens);
-  }
-  return std::nullopt;
 }
 
 Checked TakeMaxTokens(const CompletionParams& params, const ModelInfo& model, Request& request) {
@@ -161,7 +148,9 @@ Checked TakeMaxTokens(const CompletionParams& params, const ModelInfo& model, Re
                         " together; the model's limit is " + std::to_string(model.max_model_len) +
                         " tokens, which leaves max_tokens in [0, " + std::to_string(room) + "]");
   }
-  const int64_t otherwise = params.up_to_model_len ? room : RequestValidator::kDefaultMaxTokens;
+  const bool up_to_model_len =
+      params.up_to_model_len || std::holds_alternative<ChatPrompt>(params.prompt);
+  const int64_t otherwise = up_to_model_len ? room : RequestValidator::kDefaultMaxTokens;
   const int64_t wanted = params.max_tokens.value_or(otherwise);
   request.max_tokens = static_cast<int32_t>(std::min(wanted, room));
   return std::nullopt;
@@ -192,8 +181,9 @@ std::optional<Clock::Time> DeadlineOf(const CompletionParams& params) {
 
 }  // namespace
 
-RequestValidator::RequestValidator(const ModelInfo& model, const Tokenizer& tokenizer)
-    : model_(model), tokenizer_(tokenizer) {}
+RequestValidator::RequestValidator(const ModelInfo& model, const Tokenizer& tokenizer,
+                                   const ChatTemplate* chat_template)
+    : model_(model), tokenizer_(tokenizer), chat_template_(chat_template) {}
 
 Checked RequestValidator::CheckAll(const CompletionParams& params) const {
   if (Checked error = CheckNumbers(params, model_)) return error;
@@ -208,7 +198,7 @@ Checked RequestValidator::CheckAll(const CompletionParams& params) const {
 std::variant<ValidatedRequest, RequestError> RequestValidator::Validate(CompletionParams params,
                                                                         uint64_t fresh_seed) const {
   if (Checked error = CheckAll(params)) return *error;
-  return ValidateOne(params, params.prompt, "prompt", fresh_seed);
+  return ValidateOne(params, params.prompt, FieldOf(params.prompt), fresh_seed);
 }
 
 std::variant<std::vector<ValidatedRequest>, RequestError> RequestValidator::ValidateAll(
@@ -218,7 +208,8 @@ std::variant<std::vector<ValidatedRequest>, RequestError> RequestValidator::Vali
   const bool one = params.more_prompts.empty();
   for (size_t i = 0; i <= params.more_prompts.size(); ++i) {
     const Prompt& prompt = i == 0 ? params.prompt : params.more_prompts[i - 1];
-    const std::string name = one ? "prompt" : "prompt[" + std::to_string(i) + "]";
+    const std::string field = FieldOf(prompt);
+    const std::string name = one ? field : field + "[" + std::to_string(i) + "]";
     auto checked = ValidateOne(params, prompt, name, fresh_seed);
     if (auto* error = std::get_if<RequestError>(&checked)) return std::move(*error);
     all.push_back(std::get<ValidatedRequest>(std::move(checked)));
@@ -227,15 +218,46 @@ std::variant<std::vector<ValidatedRequest>, RequestError> RequestValidator::Vali
   return all;
 }
 
+std::optional<RequestError> RequestValidator::TakePrompt(const CompletionParams& params,
+                                                         const Prompt& given,
+                                                         const std::string& name,
+                                                         ValidatedRequest& out) const {
+  const std::string* text = std::get_if<std::string>(&given);
+  const auto* chat = std::get_if<ChatPrompt>(&given);
+  std::string rendered;
+  if (text != nullptr) {
+    if (Checked error = CheckUtf8("prompt", name, *text)) return error;
+  } else if (chat != nullptr) {
+    if (Checked error = RenderChat(*chat, chat_template_, rendered)) return error;
+    text = &rendered;
+  }
+  std::vector<int32_t>& prompt = out.request.prompt;
+  const size_t most = MostPromptTokens(params, model_);
+  const auto take = [&](const auto& ids) -> Checked {
+    if (Checked error = CheckPromptLength(name, std::min(ids.size(), most), model_)) return error;
+    return TakeIds(ParamOf(name), name, ids, model_, prompt);
+  };
+  // A chat template writes the special tokens itself.
+  if (Checked error = text != nullptr ? take(tokenizer_.Encode(*text, chat == nullptr))
+                                      : take(std::get<std::vector<int64_t>>(given))) {
+    return error;
+  }
+  const bool truncated = prompt.size() > most;
+  if (truncated) prompt.erase(prompt.begin(), prompt.end() - static_cast<int64_t>(most));
+  if (params.echo) {
+    const bool as_written = chat == nullptr && text != nullptr && !truncated;
+    out.echo_text = as_written ? *text : tokenizer_.Decode(prompt, params.skip_special_tokens);
+  }
+  return std::nullopt;
+}
+
 std::variant<ValidatedRequest, RequestError> RequestValidator::ValidateOne(
     const CompletionParams& params, const Prompt& prompt, const std::string& prompt_name,
     uint64_t fresh_seed) const {
   ValidatedRequest out;
   Request& request = out.request;
   if (Checked error = TakeStopTokens(params, model_, request)) return *error;
-  if (Checked error = TakePrompt(params, prompt, prompt_name, model_, tokenizer_, out)) {
-    return *error;
-  }
+  if (Checked error = TakePrompt(params, prompt, prompt_name, out)) return *error;
   if (Checked error = TakeMaxTokens(params, model_, request)) return *error;
   if (Checked error = TakeSampling(params, model_, tokenizer_, fresh_seed, request)) return *error;
   request.id = params.request_id.empty() ? NewRequestId() : params.request_id;

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/chat_template.h"
 #include "model/model_info.h"
 #include "model/tokenizer.h"
 #include "server/request/completion_params.h"
@@ -27,7 +28,7 @@ struct ValidatedRequest {
   bool stability_heads = false;
 };
 
-/// Thread-safe. Keeps references: both outlive it.
+/// Thread-safe. Keeps references: all outlive it.
 class RequestValidator {
  public:
   static constexpr int32_t kDefaultMaxTokens = 16;
@@ -40,7 +41,9 @@ class RequestValidator {
   static constexpr int64_t kMaxAnswersOfPrompt = 128;  // n and best_of
   static constexpr int64_t kMaxAnswers = 1024;         // prompts times best_of
 
-  RequestValidator(const ModelInfo& model, const Tokenizer& tokenizer);
+  /// Without a `chat_template` conversations are refused.
+  RequestValidator(const ModelInfo& model, const Tokenizer& tokenizer,
+                   const ChatTemplate* chat_template = nullptr);
 
   /// Checks all of `params` but the model's name and tokenises its one prompt, cheap checks first.
   /// `fresh_seed` seeds the draw of a request that brings no seed. Errors are kBadInput and name
@@ -57,9 +60,12 @@ class RequestValidator {
                                                            const Prompt& prompt,
                                                            const std::string& prompt_name,
                                                            uint64_t fresh_seed) const;
+  std::optional<RequestError> TakePrompt(const CompletionParams& params, const Prompt& given,
+                                         const std::string& name, ValidatedRequest& out) const;
 
   const ModelInfo& model_;
   const Tokenizer& tokenizer_;
+  const ChatTemplate* const chat_template_;
 };
 
 }  // namespace affine

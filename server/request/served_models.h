@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/chat_template.h"
 #include "model/tokenizer.h"
 #include "server/request/completion_engine.h"
 #include "server/request/grammar_source.h"
@@ -23,6 +24,7 @@ struct ServedModel {
   int64_t created_unix_seconds = 0;
   const StabilitySource* stability = nullptr;  // outlives ServedModels; null: nothing is observed
   GrammarSource* grammars = nullptr;  // outlives ServedModels; null: structured_output is refused
+  const ChatTemplate* chat_template = nullptr;  // outlives ServedModels; null: there is none
 };
 
 /// Thread-safe. Models are added once loaded and stay; pointers to them stay valid.

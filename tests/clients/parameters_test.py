@@ -34,6 +34,13 @@ def test_zero_is_sent_and_none_is_not() -> None:
     assert completion_request([1, 2], {"stop": "a"}).stop == ["a"]
 
 
+def test_messages_are_sent_as_a_conversation() -> None:
+    request = completion_request([{"role": "user", "content": "hi"}], {})
+    assert [(message.role, message.content) for message in request.chat.messages] == [("user", "hi")]
+    with pytest.raises(InvalidArgument, match="chat"):
+        completion_request([{"role": "user", "text": "hi"}], {})
+
+
 def strange_message() -> Any:
     """A message with a map and a message, which the contract may come to have."""
     file = descriptor_pb2.FileDescriptorProto(name="strange.proto", package="strange")

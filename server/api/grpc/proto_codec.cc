@@ -177,6 +177,19 @@ std::optional<RequestError> TakeForm(v1::StructuredOutput& message, CompletionPa
   return std::nullopt;
 }
 
+ChatPrompt ChatOf(v1::Chat& chat) {
+  ChatPrompt prompt;
+  for (v1::ChatMessage& message : *chat.mutable_messages()) {
+    prompt.messages.push_back({std::move(*message.mutable_role()),
+                               std::move(*message.mutable_content()),
+                               std::move(*message.mutable_name())});
+  }
+  if (chat.has_add_generation_prompt()) prompt.add_generation_prompt = chat.add_generation_prompt();
+  prompt.continue_final_message = chat.continue_final_message();
+  prompt.template_kwargs = std::move(*chat.mutable_chat_template_kwargs());
+  return prompt;
+}
+
 }  // namespace
 
 std::variant<CompletionParams, RequestError> ParamsOf(v1::CompleteRequest request) {
@@ -189,9 +202,12 @@ std::variant<CompletionParams, RequestError> ParamsOf(v1::CompleteRequest reques
       params.prompt =
           std::vector<int64_t>(request.token_ids().ids().begin(), request.token_ids().ids().end());
       break;
+    case v1::CompleteRequest::kChat:
+      params.prompt = ChatOf(*request.mutable_chat());
+      break;
     case v1::CompleteRequest::PROMPT_NOT_SET:
       return RequestError{ErrorCause::kBadInput,
-                          "`prompt` is missing; it must be given as `text` or as `token_ids`",
+                          "`prompt` is missing; it must be given as `text`, `token_ids` or `chat`",
                           "prompt"};
   }
   params.model = std::move(*request.mutable_model());

@@ -1,7 +1,9 @@
 #include "server/api/http/completion_choice.h"
 
+#include <iterator>
 #include <utility>
 
+#include "server/api/http/chat_logprobs.h"
 #include "server/api/http/stability_json.h"
 
 namespace affine {
@@ -47,7 +49,9 @@ void CompletionChoice::Add(CompletionChunk chunk) {
   if (shape_.return_token_ids) {
     token_ids_.insert(token_ids_.end(), chunk.token_ids.begin(), chunk.token_ids.end());
   }
-  if (shape_.logprobs) {
+  if (shape_.chat) {
+    std::move(chunk.logprobs.begin(), chunk.logprobs.end(), std::back_inserter(chat_logprobs_));
+  } else if (shape_.logprobs) {
     for (const ScoredToken& token : chunk.logprobs) logprobs_.Add(token);
   }
   if (chunk.end) end_ = std::move(chunk.end);
@@ -56,15 +60,51 @@ void CompletionChoice::Add(CompletionChunk chunk) {
 bool CompletionChoice::HasNews() const {
   const bool ends = end_ && end_->reason != FinishReason::kError && !end_taken_;
   return ends || !text_.empty() || !token_ids_.empty() || !logprobs_.empty() ||
-         !prompt_logprobs_.empty();
+         !chat_logprobs_.empty() || !prompt_logprobs_.empty();
 }
 
-ordered_json CompletionChoice::Take() {
+ordered_json CompletionChoice::TakeRole() {
+  role_taken_ = true;
+  return {{"index", index_},
+          {"delta", {{"role", "assistant"}, {"content", ""}}},
+          {"logprobs", nullptr},
+          {"finish_reason", nullptr}};
+}
+
+ordered_json CompletionChoice::TakePiece() {
+  ordered_json choice{{"index", index_}};
+  if (!shape_.chat) {
+    choice["text"] = TakeText();
+  } else {
+    ordered_json& delta = choice["delta"] = ordered_json::object();
+    if (!text_.empty()) delta["content"] = TakeText();
+  }
+  AddRest(choice);
+  return choice;
+}
+
+ordered_json CompletionChoice::TakeWhole() {
+  ordered_json choice{{"index", index_}};
+  if (shape_.chat) {
+    choice["message"] = {{"role", "assistant"}, {"content", TakeText()}, {"refusal", nullptr}};
+  } else {
+    choice["text"] = TakeText();
+  }
+  AddRest(choice);
+  return choice;
+}
+
+ordered_json CompletionChoice::TakeText() { return std::exchange(text_, {}); }
+
+ordered_json CompletionChoice::TakeLogProbs() {
+  if (!shape_.logprobs) return {};
+  if (!shape_.chat) return logprobs_.Take();
+  return ChatLogProbs(call_.tokenizer(), std::exchange(chat_logprobs_, {}), shape_.top);
+}
+
+void CompletionChoice::AddRest(ordered_json& choice) {
   const bool first = !std::exchange(taken_, true);
-  ordered_json choice;
-  choice["index"] = index_;
-  choice["text"] = std::exchange(text_, {});
-  choice["logprobs"] = shape_.logprobs ? logprobs_.Take() : ordered_json();
+  choice["logprobs"] = TakeLogProbs();
   choice["finish_reason"] = end_ ? ordered_json(ReasonText(end_->reason)) : ordered_json();
   if (shape_.return_token_ids) {
     choice["token_ids"] = std::exchange(token_ids_, {});
@@ -80,7 +120,6 @@ ordered_json CompletionChoice::Take() {
       choice["stability"] = SummaryJson(*end_->stability);
     }
   }
-  return choice;
 }
 
 ordered_json CompletionChoice::UsageSoFar() const {

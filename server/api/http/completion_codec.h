@@ -13,6 +13,7 @@ namespace affine {
 /// What the caller wants, and how the answer is to look.
 struct CompletionBody {
   CompletionParams params;
+  bool chat = false;  // the answer is a message
   bool stream = false;
   bool include_usage = false;     // stream_options.include_usage
   bool continuous_usage = false;  // and continuous_usage_stats: usage so far in every event

@@ -1,4 +1,4 @@
-// POST /v1/completions, and the chat endpoint that is still to come.
+// POST /v1/completions and /v1/chat/completions.
 #pragma once
 
 #include "server/api/api_server.h"

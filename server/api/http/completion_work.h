@@ -1,4 +1,4 @@
-// One POST /v1/completions from its body to its last byte.
+// One POST /v1/completions or /v1/chat/completions from its body to its last byte.
 #pragma once
 
 #include <memory>

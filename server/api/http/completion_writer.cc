@@ -21,7 +21,8 @@ ordered_json UsageJson(const CompletionUsage& usage) {
 }
 
 ChoiceShape ShapeOf(const CompletionBody& body, const CompletionCall& call) {
-  return {.return_token_ids = body.return_token_ids,
+  return {.chat = body.chat,
+          .return_token_ids = body.return_token_ids,
           .prompt_logprobs = body.params.prompt_logprobs.has_value(),
           .logprobs = body.params.logprobs.has_value(),
           .echo = body.params.echo,
@@ -37,6 +38,8 @@ std::string ServerSentEvent(const std::string& json) { return "data: " + json + 
 CompletionWriter::CompletionWriter(const CompletionBody& body, const CompletionCall& call,
                                    int64_t created)
     : call_(call),
+      chat_(body.chat),
+      stream_(body.stream),
       include_usage_(body.include_usage),
       continuous_usage_(body.continuous_usage),
       created_(created) {
@@ -55,8 +58,9 @@ void CompletionWriter::Add(CompletionChunk chunk) {
 
 ordered_json CompletionWriter::Frame() const {
   ordered_json frame;
-  frame["id"] = "cmpl-" + call_.request_id();
-  frame["object"] = "text_completion";
+  frame["id"] = (chat_ ? "chatcmpl-" : "cmpl-") + call_.request_id();
+  const char* chat_object = stream_ ? "chat.completion.chunk" : "chat.completion";
+  frame["object"] = chat_ ? chat_object : "text_completion";
   frame["created"] = created_;
   frame["model"] = call_.model_name();
   return frame;
@@ -69,16 +73,24 @@ void CompletionWriter::AddStability(ordered_json& frame) const {
   }
 }
 
+// `piece_of`: null for what is no piece of an answer.
+std::string CompletionWriter::Event(ordered_json choice, const CompletionChoice* piece_of) const {
+  ordered_json frame = Frame();
+  frame["choices"] = ordered_json::array({std::move(choice)});
+  if (piece_of != nullptr) {
+    if (continuous_usage_) frame["usage"] = piece_of->UsageSoFar();
+    AddStability(frame);
+  }
+  return ServerSentEvent(JsonText(frame));
+}
+
 std::string CompletionWriter::TakeEvents() {
   std::string events;
   for (const int32_t answer : std::exchange(touched_, {})) {
     CompletionChoice& choice = choices_[answer];
     if (!choice.HasNews()) continue;
-    ordered_json frame = Frame();
-    frame["choices"] = ordered_json::array({choice.Take()});
-    if (continuous_usage_) frame["usage"] = choice.UsageSoFar();
-    AddStability(frame);
-    events += ServerSentEvent(JsonText(frame));
+    if (choice.OwesRole()) events += Event(choice.TakeRole(), nullptr);
+    events += Event(choice.TakePiece(), &choice);
   }
   if (!total_) return events;
   if (error_) events += ServerSentEvent(OpenAiErrorBody(*error_));
@@ -94,7 +106,7 @@ std::string CompletionWriter::TakeEvents() {
 std::string CompletionWriter::Whole() {
   ordered_json answer = Frame();
   ordered_json& choices = answer["choices"] = ordered_json::array();
-  for (CompletionChoice& choice : choices_) choices.push_back(choice.Take());
+  for (CompletionChoice& choice : choices_) choices.push_back(choice.TakeWhole());
   answer["usage"] = UsageJson(*total_);
   AddStability(answer);
   return JsonText(answer);

@@ -1,4 +1,4 @@
-// A request's answers in OpenAI's legacy shape, whole or as chunks of a stream.
+// A request's answers in OpenAI's shapes, whole or as chunks of a stream.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,13 @@ class CompletionWriter {
 
  private:
   nlohmann::ordered_json Frame() const;
+  std::string Event(nlohmann::ordered_json choice, const CompletionChoice* piece_of) const;
   /// A single answer's, with its end, if it was asked for.
   void AddStability(nlohmann::ordered_json& frame) const;
 
   const CompletionCall& call_;
+  const bool chat_;
+  const bool stream_;
   const bool include_usage_;
   const bool continuous_usage_;
   const int64_t created_;

@@ -4,9 +4,11 @@
 #include <string>
 #include <utility>
 
+#include "server/api/http/chat_codec.h"
 #include "server/api/http/json_fields.h"
 #include "server/api/http/json_text.h"
 #include "server/api/http/token_label.h"
+#include "server/request/chat_rules.h"
 
 namespace affine {
 
@@ -27,17 +29,28 @@ RouteAnswer Tokenize(const HttpRequest& request, const ServedModels& models) {
   JsonFields fields(std::get<json>(parsed));
   const std::string name = fields.String("model").value_or("");
   const auto prompt = fields.String("prompt");
-  const bool special = fields.Flag("add_special_tokens").value_or(true);
+  const bool is_chat = fields.Find("messages") != nullptr;
+  const bool special = fields.Flag("add_special_tokens").value_or(!is_chat);
   const bool strings = fields.Flag("return_token_strs").value_or(false);
-  if (fields.Find("messages") != nullptr) {
-    fields.Fail("messages", "`messages` is not supported yet; send the text as `prompt`");
+  const ChatPrompt chat = is_chat ? ReadChat(fields) : ChatPrompt();
+  if (is_chat && prompt) {
+    fields.Fail("prompt", "`prompt` and `messages` are both given; leave one out");
   }
-  if (!prompt) fields.Fail("prompt", "`prompt` is missing; it must be a string");
+  if (!is_chat && !prompt) {
+    fields.Fail("prompt",
+                "`prompt` is missing; it must be a string, unless `messages` are given instead");
+  }
   if (fields.error()) return RouteRefusal{*fields.error()};
   auto found = models.Find(name);
   if (auto* error = std::get_if<RequestError>(&found)) return RouteRefusal{std::move(*error)};
   const ServedModel& model = *std::get<const ServedModel*>(found);
-  const std::vector<int32_t> ids = model.tokenizer->Encode(*prompt, special);
+  std::string text = prompt.value_or("");
+  if (is_chat) {
+    if (auto error = RenderChat(chat, model.chat_template, text)) {
+      return RouteRefusal{*std::move(error)};
+    }
+  }
+  const std::vector<int32_t> ids = model.tokenizer->Encode(text, special);
   ordered_json body;
   body["count"] = ids.size();
   body["max_model_len"] = model.engine->info().max_model_len;

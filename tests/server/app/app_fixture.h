@@ -17,6 +17,7 @@
 #include "tests/server/app/http_exchange.h"
 #include "tests/server/request/byte_tokenizer.h"
 #include "tests/server/telemetry/line_sink.h"
+#include "tests/support/fake_chat_template.h"
 #include "tests/support/fake_model.h"
 
 namespace affine {
@@ -60,6 +61,9 @@ class AppTest : public testing::Test {
                 };
               }
               return model;
+            },
+            [](const ChatTemplateOptions& options) {
+              return std::make_unique<FakeChatTemplate>(options.file);
             }};
   }
   void Start() {

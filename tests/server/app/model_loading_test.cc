@@ -8,6 +8,7 @@
 
 #include "model/model_error.h"
 #include "tests/server/telemetry/line_sink.h"
+#include "tests/support/fake_chat_template.h"
 
 namespace affine {
 namespace {
@@ -33,8 +34,12 @@ class ModelLoadingTest : public testing::Test {
                           [load](const LoadOptions& given) {
                             load(given);
                             return std::make_unique<NamelessModel>();
+                          },
+                          [](const ChatTemplateOptions& given) {
+                            EXPECT_EQ(given.folder, "folder");
+                            return std::make_unique<FakeChatTemplate>(given.file);
                           }},
-                         options, log_, [] {});
+                         options, chat_template_, log_, [] {});
     return loading.Take();
   }
   template <typename Error>
@@ -42,6 +47,7 @@ class ModelLoadingTest : public testing::Test {
     return std::get<Outcome>(Load([error](const LoadOptions&) { throw error; }));
   }
 
+  std::string chat_template_;
   std::shared_ptr<LineSink> sink_ = std::make_shared<LineSink>();
   ServerLog log_{{}, sink_};
 };
@@ -50,6 +56,13 @@ TEST_F(ModelLoadingTest, HandsOverWhatWasLoaded) {
   auto result = Load([](const LoadOptions& options) { EXPECT_EQ(options.path, "folder"); });
   EXPECT_NE(std::get<LoadedModel>(result).model, nullptr);
   EXPECT_GE(std::get<LoadedModel>(result).seconds, 0);
+}
+
+TEST_F(ModelLoadingTest, TellsWhyConversationsWillBeRefused) {
+  chat_template_ = "no template";  // the fake's problem
+  const auto result = Load([](const LoadOptions&) {});
+  EXPECT_EQ(std::get<LoadedModel>(result).chat_template->problem(), "no template");
+  EXPECT_NE(sink_->WaitForLine("conversations are refused").find("no template"), std::string::npos);
 }
 
 TEST_F(ModelLoadingTest, TellsFailuresApart) {
@@ -77,16 +90,18 @@ TEST_F(ModelLoadingTest, LogsEachQuarterOnce) {
 TEST_F(ModelLoadingTest, ACancelledLoadEndsAtTheNextReportOfProgress) {
   std::promise<void> cancelled;
   std::promise<void> started;
-  ModelLoading loading("smol",
-                       {[](const std::string&) { return nullptr; },
-                        [&](const LoadOptions& options) -> std::unique_ptr<LanguageModel> {
-                          started.set_value();
-                          cancelled.get_future().wait();
-                          options.progress(0.5);
-                          ADD_FAILURE() << "went on";
-                          return nullptr;
-                        }},
-                       {}, log_, [] {});
+  ModelLoading loading(
+      "smol",
+      {[](const std::string&) { return nullptr; },
+       [&](const LoadOptions& options) -> std::unique_ptr<LanguageModel> {
+         started.set_value();
+         cancelled.get_future().wait();
+         options.progress(0.5);
+         ADD_FAILURE() << "went on";
+         return nullptr;
+       },
+       [](const ChatTemplateOptions&) { return std::make_unique<FakeChatTemplate>(); }},
+      {}, "", log_, [] {});
   started.get_future().wait();
   loading.Cancel();
   cancelled.set_value();
@@ -95,10 +110,12 @@ TEST_F(ModelLoadingTest, ACancelledLoadEndsAtTheNextReportOfProgress) {
 
 TEST_F(ModelLoadingTest, SaysWhenItIsDone) {
   std::promise<void> done;
-  ModelLoading loading("smol",
-                       {[](const std::string&) { return nullptr; },
-                        [](const LoadOptions&) { return std::make_unique<NamelessModel>(); }},
-                       {}, log_, [&done] { done.set_value(); });
+  ModelLoading loading(
+      "smol",
+      {[](const std::string&) { return nullptr; },
+       [](const LoadOptions&) { return std::make_unique<NamelessModel>(); },
+       [](const ChatTemplateOptions&) { return std::make_unique<FakeChatTemplate>(); }},
+      {}, "", log_, [&done] { done.set_value(); });
   done.get_future().wait();
   EXPECT_TRUE(loading.done());
   EXPECT_NE(std::get<LoadedModel>(loading.Take()).model, nullptr);

@@ -70,7 +70,7 @@ class AsyncClient:
     async def complete(
         self, prompt: Prompt, *, timeout: float | None = None, **params: Unpack[CompletionParams]
     ) -> Completion:
-        """The whole answer to `prompt`, a text or token ids."""
+        """The whole answer to `prompt`, a text, token ids or messages."""
         request = wire.completion_request(prompt, params)
         return wire.completion_of(await self._unary(self._service.Complete, request, timeout))
 

@@ -71,7 +71,7 @@ class Client:
     def complete(
         self, prompt: Prompt, *, timeout: float | None = None, **params: Unpack[CompletionParams]
     ) -> Completion:
-        """The whole answer to `prompt`, a text or token ids."""
+        """The whole answer to `prompt`, a text, token ids or messages."""
         request = wire.completion_request(prompt, params)
         return wire.completion_of(self._unary(self._service.Complete, request, timeout))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-Prompt = str | Sequence[int]
+# Text, token ids, or a conversation: messages with `role`, `content` and perhaps `name`.
+Prompt = str | Sequence[int] | Sequence[Mapping[str, str]]
 
 
 class CompletionParams(TypedDict, total=False):

@@ -35,15 +35,21 @@ def completion_request(prompt: Prompt, params: CompletionParams) -> pb.CompleteR
     if unknown:
         raise TypeError(f"no such parameter: {', '.join(sorted(unknown))}")
     request = pb.CompleteRequest()
-    if isinstance(prompt, str):
-        assign(request, "text", prompt, "prompt")
-    else:
-        request.token_ids.SetInParent()
-        extend(request.token_ids.ids, prompt, "prompt")
+    _fill_prompt(request, prompt)
     for name, value in params.items():
         if value is not None:
             fill(request.sampling if name in _SAMPLING else request, name, value)
     return request
+
+
+def _fill_prompt(request: pb.CompleteRequest, prompt: Prompt) -> None:
+    if isinstance(prompt, str):
+        assign(request, "text", prompt, "prompt")
+    elif prompt and isinstance(prompt[0], Mapping):
+        fill(request, "chat", {"messages": [*prompt]})
+    else:
+        request.token_ids.SetInParent()
+        extend(request.token_ids.ids, prompt, "prompt")
 
 
 def fill(message: Any, name: str, value: Any) -> None:

@@ -16,6 +16,28 @@ CompletionParams Params(const v1::CompleteRequest& request) {
   return std::get<CompletionParams>(ParamsOf(request));
 }
 
+TEST(ProtoCodecTest, AConversationIsAPrompt) {
+  v1::CompleteRequest request;
+  v1::Chat& chat = *request.mutable_chat();
+  v1::ChatMessage& message = *chat.add_messages();
+  message.set_role("user");
+  message.set_content("hi");
+  message.set_name("Ann");
+  const auto read = [&request] { return std::get<ChatPrompt>(Params(request).prompt); };
+  ASSERT_EQ(read().messages.size(), 1u);
+  EXPECT_EQ(read().messages[0].role, "user");
+  EXPECT_EQ(read().messages[0].content, "hi");
+  EXPECT_EQ(read().messages[0].name, "Ann");
+  EXPECT_EQ(read().add_generation_prompt, std::nullopt);
+  EXPECT_FALSE(read().continue_final_message);
+  chat.set_add_generation_prompt(false);
+  chat.set_continue_final_message(true);
+  chat.set_chat_template_kwargs("{}");
+  EXPECT_EQ(read().add_generation_prompt, false);
+  EXPECT_TRUE(read().continue_final_message);
+  EXPECT_EQ(read().template_kwargs, "{}");
+}
+
 TEST(ProtoCodecTest, WhatIsAbsentStaysAbsent) {
   v1::CompleteRequest request;
   request.set_text("hi");

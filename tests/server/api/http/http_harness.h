@@ -18,6 +18,7 @@
 #include "tests/server/api/recording_api_observer.h"
 #include "tests/server/request/byte_tokenizer.h"
 #include "tests/server/request/scripted_engine.h"
+#include "tests/support/fake_chat_template.h"
 #include "tests/support/fake_clock.h"
 
 namespace affine {
@@ -65,7 +66,7 @@ class ServiceHarness {
   explicit ServiceHarness(ApiOptions options = {.version = "1.2.3"}, HttpLimits limits = {},
                           const StabilitySource* stability = nullptr)
       : service_(options, models_, clock_, observer_, [] { return std::string("affine_up 1\n"); }) {
-    models_.Add({"tiny", &engine_, &tokenizer_, 1700000000, stability});
+    models_.Add({"tiny", &engine_, &tokenizer_, 1700000000, stability, nullptr, &chat_template_});
     http_ = std::make_unique<HttpHarness>(service_, limits, 64, clock_);
   }
   int port() const { return http_->port(); }
@@ -79,6 +80,7 @@ class ServiceHarness {
 
  private:
   ByteTokenizer tokenizer_{{"ab", "\xe2\x82", "\xac"}};
+  FakeChatTemplate chat_template_;
   ScriptedEngine engine_{SmallModelInfo(tokenizer_)};
   ServedModels models_{{"tiny"}};
   FakeClock clock_;

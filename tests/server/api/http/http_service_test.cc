@@ -62,13 +62,18 @@ TEST_F(HttpServiceTest, TokenizesAndDetokenizes) {
   EXPECT_EQ(plain["token_strs"], (json{"c", "ab"}));
   const json text = json::parse(Post("/detokenize", json{{"tokens", {bos, 'c', 256}}}.dump()).body);
   EXPECT_EQ(text, (json{{"prompt", "<bos>cab"}}));
+  const json chat =
+      json::parse(Post("/tokenize", R"({"messages": [{"role": "u", "content": "c"}]})").body);
+  EXPECT_EQ(chat["tokens"], (json{'u', ':', 'c', ';', '>'}));
 }
 
 TEST_F(HttpServiceTest, NamesWhatIsWrongWithATokenizerCall) {
   const std::tuple<const char*, const char*, const char*> cases[] = {
       {"/tokenize", R"({})", "`prompt` is missing; it must be a string"},
       {"/tokenize", R"({"prompt": 5})", "`prompt` is 5; it must be a string"},
-      {"/tokenize", R"({"messages": []})", "`messages` is not supported yet"},
+      {"/tokenize", R"({"messages": []})", "`messages` has 0 messages"},
+      {"/tokenize", R"({"messages": [5]})", "`messages[0]` is 5"},
+      {"/tokenize", R"({"messages": [], "prompt": "x"})", "both given"},
       {"/tokenize", R"({"prompt": "x", "add_special_tokens": 1})", "it must be true or false"},
       {"/tokenize", R"([])", "the body is []; it must be a JSON object"},
       {"/detokenize", R"({})", "`tokens` is missing; it must be an array of token ids"},
@@ -133,12 +138,6 @@ TEST_F(HttpServiceTest, SaysThatThereIsNoSuchPathOrMethod) {
   EXPECT_EQ(wrong.status, 405);
   EXPECT_EQ(wrong.headers.at("allow"), "POST");
   EXPECT_EQ(Call(RequestText("DELETE", "/health")).headers.at("allow"), "GET, HEAD");
-}
-
-TEST_F(HttpServiceTest, ChatSaysThatItIsNotThereYet) {
-  const ClientResponse response = Post("/v1/chat/completions", R"({"messages": []})");
-  EXPECT_EQ(response.status, 501);
-  EXPECT_THAT(std::string(ErrorOf(response)["message"]), HasSubstr("not there yet"));
 }
 
 TEST_F(HttpServiceTest, CarriesTheRequestIdThrough) {
