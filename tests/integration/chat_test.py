@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,24 @@ def test_grpc_takes_a_conversation(real_grpc: GrpcApi, greedy: str, prompt_ids: 
     assert whole.text == greedy
     assert list(whole.prompt_token_ids) == prompt_ids
     assert joined(list(real_grpc.stub.StreamComplete(request, timeout=60))).text == greedy
+
+
+def test_an_answer_keeps_to_its_response_format(client: openai.OpenAI) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"city": {"enum": ["Paris", "Rome"]}, "sure": {"type": "boolean"}},
+        "required": ["city", "sure"],
+    }
+    answer = client.chat.completions.create(
+        model="real",
+        messages=MESSAGES,
+        temperature=0,
+        max_tokens=64,
+        response_format={"type": "json_schema", "json_schema": {"name": "fact", "schema": schema}},
+    )
+    assert answer.choices[0].finish_reason == "stop"
+    said = json.loads(answer.choices[0].message.content or "")
+    assert set(said) == {"city", "sure"} and said["city"] in ("Paris", "Rome")
 
 
 @pytest.mark.parametrize(

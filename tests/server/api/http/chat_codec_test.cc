@@ -103,6 +103,16 @@ TEST(ChatCodecTest, WhatIsWrongWithMessagesIsNamed) {
               HasSubstr("`messages[0].tool_calls` is given"));
 }
 
+TEST(ChatCodecTest, ReadsTheFormOfTheOutputAndKeepsTheOrderOfASchema) {
+  const CompletionBody body = Parsed(With(R"("response_format": {"type": "json_schema",
+      "json_schema": {"name": "n", "schema": {"type": "object",
+      "properties": {"z": {"type": "null"}, "a": {"type": "null"}}}}})"));
+  ASSERT_TRUE(body.params.structured_output);
+  const std::string& schema = body.params.structured_output->text;
+  EXPECT_EQ(body.params.structured_output->kind, StructuredOutput::Kind::kJsonSchema);
+  EXPECT_LT(schema.find("\"z\""), schema.find("\"a\""));
+}
+
 TEST(ChatCodecTest, RefusesByNameWhatIsNotServed) {
   for (const char* field : {R"("tools": [{"type": "function"}])", R"("tool_choice": "required")",
                             R"("functions": [1])", R"("audio": {})", R"("modalities": ["audio"])",
