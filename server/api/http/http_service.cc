@@ -45,6 +45,7 @@ HttpService::HttpService(const ApiOptions& options, const ServedModels& models, 
   AddAttentionRoutes(router_, models);
   AddTokenizerRoutes(router_, models);
   AddProbeRoutes(router_, models, options.version, std::move(metrics_page));
+  AddDescriptionRoute(router_, options.version);
   AddIndexRoute(router_, options.version);
 }
 

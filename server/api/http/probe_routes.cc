@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/api/http/json_text.h"
+#include "server/api/http/openapi_document.h"
 
 namespace affine {
 
@@ -51,6 +52,16 @@ void AddProbeRoutes(HttpRouter& router, const ServedModels& models, const std::s
     HttpResponse response;
     response.content_type = "text/plain; version=0.0.4; charset=utf-8";
     response.body = metrics_page();
+    return response;
+  });
+}
+
+void AddDescriptionRoute(HttpRouter& router, const std::string& version) {
+  ordered_json description = ordered_json::parse(OpenApiDocument());
+  description["info"]["version"] = version;
+  AddPage(router, "/openapi.json", [text = JsonText(description)] {
+    HttpResponse response;
+    response.body = text;
     return response;
   });
 }

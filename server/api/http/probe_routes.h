@@ -14,6 +14,9 @@ namespace affine {
 void AddProbeRoutes(HttpRouter& router, const ServedModels& models, const std::string& version,
                     std::function<std::string()> metrics_page);
 
+/// GET /openapi.json: what every other route takes and answers.
+void AddDescriptionRoute(HttpRouter& router, const std::string& version);
+
 /// GET /: lists the routes that the router has by now.
 void AddIndexRoute(HttpRouter& router, const std::string& version);
 

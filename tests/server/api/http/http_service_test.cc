@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "tests/server/api/http/http_harness.h"
 
@@ -44,6 +46,25 @@ TEST_F(HttpServiceTest, DescribesOneModel) {
   EXPECT_EQ(response.status, 404);
   EXPECT_EQ(ErrorOf(response)["code"], "model_not_found");
   EXPECT_THAT(std::string(ErrorOf(response)["message"]), HasSubstr("tiny"));
+}
+
+TEST_F(HttpServiceTest, DescribesEveryRouteAndNoOther) {
+  const json description = json::parse(Get("/openapi.json").body);
+  EXPECT_EQ(description["openapi"], "3.1.0");
+  EXPECT_EQ(description["info"]["version"], "1.2.3");
+  std::set<std::string> described{"GET /", "GET /openapi.json"};
+  for (const auto& [path, methods] : description["paths"].items()) {
+    for (const auto& [method, operation] : methods.items()) {
+      described.insert((method == "get" ? "GET " : "POST ") + path);
+    }
+  }
+  std::set<std::string> served;
+  const json index = json::parse(Get("/").body);
+  for (std::string route : index["http"]) {
+    if (route.ends_with("/*")) route.replace(route.size() - 1, 1, "{model}");
+    served.insert(route);
+  }
+  EXPECT_EQ(described, served);
 }
 
 TEST_F(HttpServiceTest, TokenizesAndDetokenizes) {
@@ -164,7 +185,8 @@ TEST(HttpServiceKeyTest, GuardsTheApiButNotTheProbes) {
     client.Send(RequestText(method, path, method == "POST" ? R"({"prompt": "x"})" : "", headers));
     return client.ReadResponse().status;
   };
-  for (const char* path : {"/health", "/livez", "/ready", "/readyz", "/metrics", "/version", "/"}) {
+  for (const char* path :
+       {"/health", "/livez", "/ready", "/readyz", "/metrics", "/version", "/", "/openapi.json"}) {
     EXPECT_EQ(status("GET", path, ""), 200) << path;
   }
   EXPECT_EQ(status("GET", "/v1/models", ""), 401);
