@@ -8,6 +8,9 @@ if(AFFINE_SANITIZE)
   # Line tables alone: enough for the sanitizers' reports, and a third faster to build.
   add_compile_options(-fsanitize=${AFFINE_SANITIZE} -fno-omit-frame-pointer -g1 -O1)
   add_link_options(-fsanitize=${AFFINE_SANITIZE})
+  if(AFFINE_SANITIZE STREQUAL "address") # checks as calls: slower to run, a quarter faster to build, which is more here
+    add_compile_options("SHELL:--param asan-instrumentation-with-call-threshold=0")
+  endif()
 endif()
 include(PrecompiledHeaders)
 

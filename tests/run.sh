@@ -27,6 +27,25 @@ step() {
   results+=("$(printf '%-44s %-7s %5d s' "$name" "$verdict" $((SECONDS - begin)))")
 }
 
+# beside NAME COMMAND...: a step in the background, for what leaves a core idle; its output waits for `await`.
+# Not for what is to be interrupted: a script's background processes don't hear SIGINT.
+beside() {
+  beside_name=$1 beside_begin=$SECONDS; shift
+  beside_log=$(mktemp)
+  "$@" >"$beside_log" 2>&1 &
+  beside_pid=$!
+}
+
+# await: the end of the step in the background.
+await() {
+  local verdict=passed
+  wait "$beside_pid" || { verdict=FAILED; failed=$((failed + 1)); }
+  say "$beside_name"
+  cat "$beside_log"
+  rm -f "$beside_log"
+  results+=("$(printf '%-44s %-7s %5d s' "$beside_name" "$verdict" $((SECONDS - beside_begin)))")
+}
+
 set_up() {
   debian_packages "$repo/deploy/debian-packages.txt" "$repo/tests/debian-packages.txt"
   make_venv
@@ -73,26 +92,30 @@ python=$venv/bin/python
 lines=100000
 [ -z "$quick" ] || lines=5000
 step "formatting" formatting
+[ -n "$quick" ] || beside "full torch for the reference" full_torch
 step "build" build_targets release "$build" all
+[ -n "$quick" ] || await
 step "arrows between rooms, and the wall" "$python" "$repo/tests/rooms.py" "$build"
 step "C++ tests" ctest --test-dir "$build" -j2 --output-on-failure
 if [ -z "$quick" ]; then
   step "core under the address sanitizer" sanitized asan
   step "core under the thread sanitizer" sanitized tsan
 fi
-step "converter, clients, deployment, build" test_python tests/model/convert tests/model/jinja tests/clients tests/deploy tests/cmake \
-  tests/bench
-step "golden values" test_python tests/golden/test_against_model.py tests/golden/test_score_program.py tests/golden/test_compare_with_transformers.py
+beside "golden values" test_python tests/golden/test_against_model.py tests/golden/test_score_program.py \
+  tests/golden/test_compare_with_transformers.py
+step "converter, clients, deployment, build" test_python tests/model/convert tests/model/jinja tests/clients \
+  tests/deploy tests/cmake tests/bench
+await
+beside "tokenizer against the tokenizers package" "$python" "$repo/tests/model/tokenizer/compare_with_hf.py" \
+  --program "$build/tests/model/tokenizer/tokenize_lines" --lines "$lines" "$plain_model"
 if [ -z "$quick" ]; then
   step "twenty prompts against transformers" env AFFINE_SCORE="$build/tests/golden/affine_score" \
     "$python" "$repo/tests/golden/compare_with_transformers.py" --checkpoint="$plain_model" \
     --affine_checkpoint="$identity_model"
 fi
-step "tokenizer against the tokenizers package" "$python" "$repo/tests/model/tokenizer/compare_with_hf.py" \
-  --program "$build/tests/model/tokenizer/tokenize_lines" --lines "$lines" "$plain_model"
+await
 step "the real server" test_python tests/integration
 if [ -z "$quick" ]; then
-  step "full torch for the reference" full_torch
   step "the reference itself" test_with_torch tests/golden/test_reference.py
   step "fine-tuning, against the reference" test_with_torch tests/model/convert/training
 fi
