@@ -7,19 +7,6 @@
 
 namespace affine {
 
-namespace {
-
-/// What `work` gives; an exception is the call's error, not the end of the thread it runs on.
-Outcome OutcomeOf(const std::function<Outcome()>& work) {
-  try {
-    return work();
-  } catch (const std::exception& fault) {
-    return FaultOf(fault);
-  }
-}
-
-}  // namespace
-
 grpc::ServerUnaryReactor* AnswerCall(const ServiceParts& parts, const UnaryCall& call,
                                      std::shared_ptr<google::protobuf::Message> request,
                                      std::shared_ptr<google::protobuf::Message> response,

@@ -6,15 +6,12 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <utility>
 
+#include "server/api/grpc/outcome.h"
 #include "server/api/grpc/service_parts.h"
 
 namespace affine {
-
-/// None: the response was filled in.
-using Outcome = std::optional<RequestError>;
 
 /// As gRPC hands it to a method; all three outlive the call.
 struct UnaryCall {
@@ -23,8 +20,8 @@ struct UnaryCall {
   grpc::ByteBuffer* response;
 };
 
-/// Reads the call's bytes into `request`, runs `work` on the parts' executor and sends `response`.
-/// An exception of `work` is the call's error. `parts` outlives the call.
+/// Reads the call's bytes into `request`, runs `work`, which fills in `response`, on the parts'
+/// executor and sends it. An exception of `work` is the call's error. `parts` outlives the call.
 grpc::ServerUnaryReactor* AnswerCall(const ServiceParts& parts, const UnaryCall& call,
                                      std::shared_ptr<google::protobuf::Message> request,
                                      std::shared_ptr<google::protobuf::Message> response,

@@ -2,23 +2,10 @@
 
 #include <utility>
 
+#include "server/api/grpc/outcome.h"
 #include "server/request/request_id.h"
 
 namespace affine {
-
-namespace {
-
-/// What `read` gives; an exception is the call's error.
-std::optional<RequestError> OutcomeOf(const CompletionIntake::ParamsReader& read,
-                                      CompletionParams& params) {
-  try {
-    return read(params);
-  } catch (const std::exception& fault) {
-    return FaultOf(fault);
-  }
-}
-
-}  // namespace
 
 CompletionIntake::CompletionIntake(const ServedModels& models, const Clock& clock,
                                    ApiObserver& observer, const std::string& api_key)
@@ -64,7 +51,7 @@ std::variant<std::shared_ptr<CompletionCall>, RequestError> CompletionIntake::St
     std::function<void()> on_ready) const {
   CompletionParams params;
   std::optional<RequestError> error = CheckKey(header);
-  if (!error) error = OutcomeOf(read, params);
+  if (!error) error = OutcomeOf([&] { return read(params); });
   Identity caller = Identify(header, params.request_id);
   header.SendRequestId(caller.id);
   if (!error) error = std::move(caller.error);
@@ -78,7 +65,7 @@ std::variant<std::shared_ptr<CompletionCall>, RequestError> CompletionIntake::St
     const CallHeader& header, const ParamsReader& read, Clock::Time arrival,
     std::function<void()> on_ready) const {
   CompletionParams params;
-  std::optional<RequestError> error = OutcomeOf(read, params);
+  std::optional<RequestError> error = OutcomeOf([&] { return read(params); });
   if (params.request_id.empty() || CheckRequestId(params.request_id)) {
     params.request_id = NewRequestId();
   }
